@@ -1,0 +1,66 @@
+# ML on HPC. `make course` does the main job, `make test` runs all checks; `make help` lists the rest.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+.PHONY: help setup course bench site serve lab lesson notebooks test style types unit notebooks-test browser lock clean
+
+VENV := .venv/bin
+PORT ?= 8000
+TIER ?= quick
+# On a shared machine threads that spin while they wait slow each other down tenfold; records keep the setting.
+export OMP_WAIT_POLICY ?= PASSIVE
+export PYTHONNOUSERSITE := 1
+
+help: ## this list
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 24
+
+setup: ## make or update .venv (done by every other target)
+	@setup/environment.sh
+
+course: setup ## set up, measure this machine, build the site with its row, serve it
+	@$(VENV)/mlhpc bench all --tier $(TIER) --if-missing
+	@$(VENV)/python book/build.py
+	@echo "To open the notebooks in JupyterLab: make lab"
+	@$(VENV)/python setup/serve.py --port $(PORT)
+
+bench: setup ## only measure this machine (TIER=smoke|quick|full)
+	@$(VENV)/mlhpc bench all --tier $(TIER)
+
+site: setup ## only build the site, into _build/html
+	@$(VENV)/python book/build.py
+
+serve: setup ## only serve the site that was built (PORT=8000)
+	@$(VENV)/python setup/serve.py --port $(PORT)
+
+lab: setup ## only open the notebooks in JupyterLab
+	@$(VENV)/jupyter lab --notebook-dir=notebooks
+
+lesson: setup ## start a new lesson: make lesson STEM=102-choosing-a-gpu
+	@test -n "$(STEM)" || { echo "make lesson needs a stem, for instance: make lesson STEM=102-choosing-a-gpu" >&2; exit 2; }
+	@$(VENV)/mlhpc lesson new "$(STEM)"
+
+notebooks: setup ## execute the notebooks' sources to their pairs (STEM=... for one)
+	@$(VENV)/mlhpc lesson run $(STEM)
+
+test: setup ## all checks: style, types, unit, lessons, notebooks, site, browser
+	@setup/system.sh browser
+	@$(MAKE) --no-print-directory style types unit notebooks-test
+
+style: setup
+	@$(VENV)/ruff check .
+	@$(VENV)/ruff format --check .
+
+types: setup
+	@$(VENV)/mypy
+
+unit: setup
+	@$(VENV)/pytest
+
+notebooks-test: setup
+	@$(VENV)/mlhpc lesson check
+	@MLHPC_TIER=smoke $(VENV)/pytest -p no:cacheprovider --nbval-lax --nbval-cell-timeout=300 notebooks/
+
+lock: setup ## make requirements.lock and environment.yml again from setup/packages.yml
+	@$(VENV)/python setup/lock.py --resolve
+
+clean: ## remove what was built (not .venv, not your records)
+	@rm -rf _build .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,0 +1,58 @@
+"""The list of packages, the lock and the conda environment say the same."""
+
+import importlib.util
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="module")
+def lock() -> ModuleType:
+    """Return the script ``setup/lock.py`` as a module."""
+    spec = importlib.util.spec_from_file_location("lock", ROOT / "setup" / "lock.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_three_files_agree(lock: ModuleType) -> None:
+    found = lock.differences(lock.read_packages(), lock.LOCK.read_text(), lock.ENVIRONMENT.read_text())
+    assert found == []
+
+
+def test_a_changed_version_is_named(lock: ModuleType) -> None:
+    data = lock.read_packages()
+    data["packages"][0]["version"] = "0.0.1"
+    found = lock.differences(data, lock.LOCK.read_text(), lock.ENVIRONMENT.read_text())
+    assert found[0].startswith("requirements.lock lacks torch==0.0.1")
+    assert found[1].startswith("environment.yml is not")
+
+
+def test_the_cluster_gets_an_xgboost_that_shares_nccl_with_torch(lock: ModuleType) -> None:
+    environment = yaml.safe_load(lock.ENVIRONMENT.read_text())
+    pip = next(entry["pip"] for entry in environment["dependencies"] if isinstance(entry, dict))
+    assert "python=3.12" in environment["dependencies"]
+    assert any(line.startswith("xgboost==3.4") for line in pip)
+    assert not any(line.startswith("xgboost-cpu") for line in pip)
+    assert "xgboost-cpu==3.2.0" in lock.LOCK.read_text()
+    assert "nvidia-nccl-cu12" not in lock.LOCK.read_text()
+
+
+def test_each_package_has_a_reason(lock: ModuleType) -> None:
+    for package in lock.read_packages()["packages"]:
+        assert package["why"], package["name"]
+
+
+def test_the_package_asks_for_nothing_that_the_list_lacks(lock: ModuleType) -> None:
+    import tomllib
+
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    asked = {name.split(">")[0].strip().lower() for name in project["dependencies"]}
+    listed = {package["name"].lower() for package in lock.read_packages()["packages"]}
+    assert asked <= listed
