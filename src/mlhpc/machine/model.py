@@ -23,7 +23,7 @@ class Cpu(_Model):
     cores_in_quota: float | None
     """Processors' worth of time that the control group allows; None where there is no quota."""
     cores_usable: int
-    """The smallest of the three, at least 1: the number of threads to start."""
+    """The smallest of the three and of the scheduler's grant, at least 1: the number of threads to start."""
     instruction_sets: tuple[str, ...]
     """Those that matter here, lower case: avx2, avx512f, avx512_bf16, amx_bf16, sve, ..."""
 
@@ -42,12 +42,13 @@ class Gpu(_Model):
     """One GPU that this process can see."""
 
     index: int
+    """The number in ``cuda:N``: the place among the visible ones."""
     name: str
     memory_bytes: int
     compute_capability: str | None
     driver: str | None
     multi_instance: bool
-    """True where the device is cut into MIG instances."""
+    """True for a MIG instance: a part of a device that looks like one of its own."""
 
 
 class Scheduler(_Model):
