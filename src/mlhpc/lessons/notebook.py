@@ -1,0 +1,71 @@
+"""From a notebook's source to a notebook that is the same, byte for byte, whenever the source is the same."""
+
+import hashlib
+from typing import Any
+
+from mlhpc.errors import MlhpcError
+
+KERNELSPEC = {"display_name": "Python 3", "language": "python", "name": "python3"}
+
+# Without the version: it would change the file on each machine. The versions that matter are under `mlhpc`.
+LANGUAGE_INFO = {
+    "codemirror_mode": {"name": "ipython", "version": 3},
+    "file_extension": ".py",
+    "mimetype": "text/x-python",
+    "name": "python",
+    "nbconvert_exporter": "python",
+    "pygments_lexer": "ipython3",
+}
+
+
+def read_source(text: str, name: str) -> Any:
+    """Return the notebook that the jupytext py:percent source ``text`` of the file ``name`` describes.
+
+    It has no outputs; identifiers of cells follow from their place and content, and metadata from nothing
+    but the source.
+
+    Raises:
+        MlhpcError: if the source holds no cell.
+    """
+    import jupytext
+
+    notebook = jupytext.reads(text, fmt="py:percent")
+    if not notebook.cells:
+        raise MlhpcError(f"{name} holds no cell: cells start with a line '# %%' or '# %% [markdown]'.")
+    notebook.nbformat, notebook.nbformat_minor = 4, 5
+    notebook.metadata.clear()
+    notebook.metadata.update(kernelspec=KERNELSPEC, language_info=LANGUAGE_INFO)
+    for index, cell in enumerate(notebook.cells):
+        cell.id = cell_id(index, cell.cell_type, cell.source)
+    return notebook
+
+
+def cell_id(index: int, kind: str, source: str) -> str:
+    """Return the identifier of the cell at place ``index``: 12 hexadecimal digits."""
+    return hashlib.sha256(f"{index}\n{kind}\n{source}".encode()).hexdigest()[:12]
+
+
+def tags(cell: Any) -> frozenset[str]:
+    """Return the tags of a cell."""
+    return frozenset(cell.metadata.get("tags", ()))
+
+
+def code_cells(notebook: Any) -> list[Any]:
+    """Return the code cells of a notebook, in order."""
+    return [cell for cell in notebook.cells if cell.cell_type == "code"]
+
+
+def write_notebook(notebook: Any) -> str:
+    """Return the text of the .ipynb file: sorted keys, one line break at the end.
+
+    Raises:
+        MlhpcError: if the notebook is not valid by the format's own schema.
+    """
+    import nbformat
+
+    try:
+        nbformat.validate(notebook)
+    except nbformat.ValidationError as error:
+        raise MlhpcError(f"The notebook is not valid: {error.message}.") from error
+    text: str = nbformat.writes(notebook, version=nbformat.NO_CONVERT)  # type: ignore[no-untyped-call]
+    return text.rstrip("\n") + "\n"
