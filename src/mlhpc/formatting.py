@@ -13,16 +13,18 @@ NO_BREAK = "\u00a0"
 def format_number(value: float, digits: int = 3) -> str:
     """Return ``value`` rounded to ``digits`` significant digits, thousands set apart with commas.
 
-    Whole digits are never dropped below the unit: 12 345 with 3 digits is ``12,300``, 0.012345 is ``0.0123``.
+    12345 with 3 digits is ``12,300``, 0.012345 is ``0.0123``; numbers too small or too large to be read so
+    are written with a power of ten.
     """
     if not math.isfinite(value):
         return {math.inf: "∞", -math.inf: "−∞"}.get(value, "not a number")
-    if value == 0:
+    # Rounded first: 0.9996 becomes 1.00 and not 1.000.
+    rounded = float(f"{value:.{digits - 1}e}")
+    if rounded == 0:
         return "0"
-    decimals = digits - 1 - math.floor(math.log10(abs(value)))
-    rounded = round(value, decimals)
-    if abs(rounded) < 1e-4 or abs(rounded) >= 1e15:
-        return f"{value:.{digits - 1}e}"
+    if not 1e-4 <= abs(rounded) < 1e15:
+        return f"{rounded:.{digits - 1}e}".replace("-", "−")
+    decimals = digits - 1 - math.floor(math.log10(abs(rounded)))
     return f"{rounded:,.{max(decimals, 0)}f}".replace("-", "−")
 
 

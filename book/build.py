@@ -1,0 +1,86 @@
+"""Build the site strictly: ``python book/build.py``. A warning is an error, and no network is needed.
+
+Ends with Jupyter Book's exit status and one sentence that says where the site is.
+"""
+
+import argparse
+import fcntl
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+COURSE = Path(__file__).resolve().parents[1]
+
+
+def arguments() -> argparse.Namespace:
+    """Return the parsed command line."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--source", type=Path, default=COURSE, help="folder that holds _config.yml and book/")
+    parser.add_argument("--verbose", action="store_true", help="show the progress of the build")
+    return parser.parse_args()
+
+
+@contextmanager
+def alone_in(output: Path) -> Iterator[None]:
+    """Wait until no other build writes to ``output``, and keep others waiting."""
+    output.mkdir(exist_ok=True)
+    with (output / ".lock").open("w") as stream:
+        fcntl.flock(stream, fcntl.LOCK_EX)
+        yield
+
+
+def clear(output: Path) -> None:
+    """Remove what an earlier build left: a strict build over it would not repeat the earlier warnings."""
+    for folder in ("html", ".doctrees"):
+        if (output / folder).exists():
+            shutil.rmtree(output / folder)
+
+
+def build(source: Path, *, verbose: bool) -> int:
+    """Run Jupyter Book on ``source`` and return its exit status; warnings go to standard error."""
+    program = [sys.executable, "-c", "from jupyter_book.cli.main import main; main()"]
+    files = ["--config", str(source / "_config.yml"), "--toc", str(source / "book" / "_toc.yml")]
+    strict = ["-W", "-n", "--keep-going"]
+    command = [*program, "build", str(source), *files, *strict]
+    environment = {**os.environ, "MLHPC_COURSE": str(source), "PYTHONDONTWRITEBYTECODE": "1"}
+    progress = None if verbose else subprocess.DEVNULL
+    return subprocess.run(command, cwd=source, env=environment, stdout=progress, check=False).returncode
+
+
+def main() -> int:
+    """Clear, build, and say what came of it."""
+    options = arguments()
+    source = options.source.resolve()
+    if not (source / "_config.yml").is_file():
+        print(f"site: no _config.yml in {source}: name the course's folder with --source.", file=sys.stderr)
+        return 2
+    try:
+        with alone_in(source / "_build"):
+            clear(source / "_build")
+            status = build(source, verbose=options.verbose)
+    except KeyboardInterrupt:
+        print("site: interrupted; run it again for a whole site.", file=sys.stderr)
+        return 128 + signal.SIGINT
+    except OSError as error:
+        print(f"site: cannot write {error.filename}: {error.strerror}.", file=sys.stderr)
+        return 1
+    page = source / "_build" / "html" / "index.html"
+    if status or not page.is_file():
+        print(
+            "site: the build failed; the warnings above say why, each with its file and line.",
+            file=sys.stderr,
+        )
+        return status or 1
+    print(f"site: built, open {page}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

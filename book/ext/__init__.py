@@ -1,0 +1,18 @@
+"""The course's own Sphinx extension: claims, records and lessons on pages.
+
+Each module adds its roles or directives through ``setup``. A fault in a page (an unknown claim, a record that
+cannot be selected, a missing alternative text) is a Sphinx warning, which fails the strict build.
+"""
+
+from book.ext import claims, lessons, machines, mathml, numbering, records
+from sphinx.application import Sphinx
+from sphinx.util.typing import ExtensionMetadata
+
+MODULES = (mathml, numbering, records, claims, machines, lessons)
+
+
+def setup(app: Sphinx) -> ExtensionMetadata:
+    """Register all roles, directives and renderers."""
+    for module in MODULES:
+        module.setup(app)
+    return {"version": "1", "parallel_read_safe": False, "parallel_write_safe": True}
