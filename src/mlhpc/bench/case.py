@@ -5,9 +5,22 @@ Adding a workload is adding one module to ``mlhpc.bench.workloads`` that defines
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
-from mlhpc.records.schema import Gate, Quantity, Scalar, Tier
+from mlhpc.errors import MlhpcError
+from mlhpc.records.schema import Gate, Quantity, Record, Scalar, Tier
+
+
+class CaseUnavailable(MlhpcError):
+    """This machine cannot show what a case is to measure; the message says why in one sentence.
+
+    Raised by ``Case.prepare`` or ``Prepared.before_step``. It is no fault of the other cases: the runner
+    closes and leaves out the case, tells the reason, and goes on with the rest.
+    """
+
+
+DEFAULT_GROUP = "default"
+"""The group of a workload that has only one."""
 
 
 @dataclass(frozen=True)
@@ -22,6 +35,8 @@ class Request:
     variants: tuple[str, ...] = ()
     """Names that select cases by their variant labels; empty for the workload's usual set."""
     seed: int = 0
+    threads: int | None = None
+    """Threads of each process; None for its share of the usable cores (``device.threads_per_process``)."""
 
 
 @dataclass
@@ -48,6 +63,10 @@ class Prepared:
     """Values known only afterwards (peak memory, AUC), by name."""
     close: Callable[[], None] = lambda: None
     """Frees what the case holds (temporary files, device memory)."""
+    before_step: Callable[[], None] = lambda: None
+    """Called before each step, warm-up included, outside of the timed region: brings the machine into the
+    state that the case is about, for instance files that are verified to be out of the page cache. May raise
+    ``CaseUnavailable`` where that state cannot be reached."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +81,7 @@ class Case:
     """Goes into the record as it is."""
     prepare: Callable[[], Prepared]
     metric: str = "step_time"
-    group: str = "default"
+    group: str = DEFAULT_GROUP
     """Cases of one group are timed interleaved and compared with the group's first case."""
     packages: tuple[str, ...] = ("torch",)
     """Distributions whose versions belong into the record."""
@@ -87,4 +106,13 @@ class Workload(Protocol):
         Raises:
             UsageError: if the request names a variant that does not exist or cannot run on the device.
         """
+        ...
+
+
+@runtime_checkable
+class Annotating(Protocol):
+    """A workload that has something to say about its records as a whole, for instance a fit."""
+
+    def notes(self, records: Sequence[Record]) -> Sequence[str]:
+        """Return sentences about the records of one run."""
         ...

@@ -1,0 +1,96 @@
+"""Folders for the files of a benchmark, which are gone afterwards."""
+
+import os
+import tempfile
+from abc import ABC, abstractmethod
+from pathlib import Path
+
+from mlhpc.errors import MlhpcError, UsageError
+
+SETTING = "MLHPC_DATA"
+
+
+def scratch_parent() -> Path:
+    """Return the folder in which benchmarks make their files: ``MLHPC_DATA``, or the system's temporary one.
+
+    Raises:
+        UsageError: if the folder does not exist or cannot be written.
+    """
+    setting = os.environ.get(SETTING)
+    parent = Path(setting) if setting else Path(tempfile.gettempdir())
+    named = SETTING if setting else "the system's temporary folder"
+    if not parent.is_dir():
+        raise UsageError(f"{parent} ({named}) is not a folder: create it, or set {SETTING} to another.")
+    try:
+        with tempfile.TemporaryFile(dir=parent):
+            pass
+    except OSError as error:
+        raise UsageError(
+            f"{parent} ({named}) cannot be written ({error.strerror}): set {SETTING} to a folder of yours."
+        ) from error
+    return parent
+
+
+def filesystem_kind(path: Path) -> str:
+    """Return the kind of file system, for instance ``ext4``, ``lustre`` or ``tmpfs``; else ``unknown``."""
+    import psutil
+
+    place = path.resolve()
+    # Where one is mounted over another, the later entry is the one in sight.
+    mounts = {Path(mount.mountpoint): mount.fstype for mount in psutil.disk_partitions(all=True)}
+    return next((mounts[folder] for folder in (place, *place.parents) if folder in mounts), "unknown")
+
+
+class SharedFolder(ABC):
+    """A temporary folder that is filled for its first user and removed with its last.
+
+    Cases that are timed in turns share one: making the files takes longer than reading them. The end of the
+    process removes the folder too, after Ctrl-C as well.
+    """
+
+    def __init__(self) -> None:
+        self._users = 0
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
+
+    @abstractmethod
+    def _fill(self) -> None:
+        """Write the files into ``self.folder``."""
+
+    @property
+    def folder(self) -> Path:
+        """Where the files are, while somebody uses them."""
+        if self._folder is None:
+            raise RuntimeError("the folder is not open")
+        return Path(self._folder.name)
+
+    def open(self) -> None:
+        """Count one more user; make the files for the first.
+
+        Raises:
+            MlhpcError: if the files cannot be written; nothing is left then.
+        """
+        if self._folder is None:
+            self._folder = tempfile.TemporaryDirectory(prefix="mlhpc-bench-", dir=scratch_parent())
+            try:
+                self._fill()
+            except OSError as error:
+                self._remove()
+                raise MlhpcError(
+                    f"Cannot write the files of the benchmark ({error.strerror}): "
+                    f"free some space, or set {SETTING} to a folder that has more."
+                ) from error
+            except BaseException:
+                self._remove()
+                raise
+        self._users += 1
+
+    def close(self) -> None:
+        """Undo one ``open``; the last user's call removes the folder."""
+        self._users = max(0, self._users - 1)
+        if self._users == 0:
+            self._remove()
+
+    def _remove(self) -> None:
+        folder, self._folder = self._folder, None
+        if folder is not None:
+            folder.cleanup()
