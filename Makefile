@@ -57,7 +57,7 @@ unit: setup
 
 notebooks-test: setup
 	@$(VENV)/mlhpc lesson check
-	@MLHPC_TIER=smoke $(VENV)/pytest -p no:cacheprovider --nbval-lax --nbval-cell-timeout=300 notebooks/
+	@MLHPC_TIER=smoke MLHPC_RECORDS=$$(mktemp -d) $(VENV)/pytest -p no:cacheprovider --nbval-lax --nbval-cell-timeout=300 notebooks/
 
 lock: setup ## make requirements.lock and environment.yml again from setup/packages.yml
 	@$(VENV)/python setup/lock.py --resolve

@@ -9,7 +9,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mlhpc.bench.batch import Trial, double_batch
+from mlhpc.bench.batch import Trial, double_batch, try_batch
 from mlhpc.bench.case import Prepared, Request
 from mlhpc.bench.ceiling import Ceiling, measured_ceiling
 from mlhpc.bench.fit import fit_costs, fit_records
@@ -315,3 +315,27 @@ def test_an_old_gpu_is_refused_what_it_lacks(precision: str, monkeypatch: pytest
     with pytest.raises(UsageError, match=r"needs compute capability 8\.0.*Tesla V100 has 7\.0"):
         check_precision(precision, "cuda")
     check_precision("fp32", "cuda")
+
+
+def test_a_batch_is_tried_with_real_steps() -> None:
+    setting = Setting("fp32", 64, 64, alone=True)
+    trial = try_batch(
+        lambda: prepare_training(
+            make_task(0),
+            setting,
+            SMOKE,
+            flop_per_item=1.0,
+            reference=lambda: reference_gradient(make_task(0), 64, SMOKE),
+        ),
+        "cpu",
+    )
+    assert trial is not None
+    assert trial.throughput > 0
+    assert 0 < trial.memory_share < 1
+
+
+def test_a_batch_that_exhausts_the_gpu_is_no_trial() -> None:
+    def prepare() -> Prepared:
+        raise torch.cuda.OutOfMemoryError("CUDA out of memory")
+
+    assert try_batch(prepare, "cpu") is None

@@ -51,6 +51,16 @@ def test_a_run_prints_a_table_and_keeps_the_records(mlhpc: Runner, tmp_path: Pat
     assert [record.parameters["batch"] for record in kept] == [64, 1024]
 
 
+def test_what_was_measured_before_may_be_left_out(mlhpc: Runner, tmp_path: Path) -> None:
+    arguments = ("bench", "dense", "--variant", "batch-64", *SMOKE, "--if-missing", "--records", str(tmp_path))
+    assert mlhpc(*arguments).status == 0
+    (first,) = read_records(tmp_path).records
+    again = mlhpc(*arguments)
+    assert again.status == 0
+    assert "dense: measured here on" in again.messages
+    assert read_records(tmp_path).records == (first,)
+
+
 def test_json_is_one_record_a_line(mlhpc: Runner, tmp_path: Path) -> None:
     done = mlhpc("bench", "dense", "--variant", "batch-64", *SMOKE, "--json", "--records", str(tmp_path))
     (line,) = done.output.splitlines()

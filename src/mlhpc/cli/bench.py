@@ -40,6 +40,9 @@ def register(app: typer.Typer) -> None:
         seed: Annotated[
             int, typer.Option(min=0, help="Of all generated data and of the order of turns.")
         ] = 0,
+        if_missing: Annotated[
+            bool, typer.Option("--if-missing", help="Leave out workloads measured on this machine before.")
+        ] = False,
         json: Annotated[bool, typer.Option("--json", help="Print the records, one JSON line each.")] = False,
         records: Annotated[
             Path | None, typer.Option(metavar="DIR", help="Folder for the records, instead of yours.")
@@ -56,7 +59,10 @@ def register(app: typer.Typer) -> None:
             raise UsageError("--variant belongs to one workload: name it instead of all.")
         chosen = list(all_workloads().values()) if name == ALL else [find_workload(name)]
         request = Request(tier, device, count, tuple(variant or ()), seed, threads)
-        measure(chosen, request, records or local_records_folder(), json=json)
+        folder = records or local_records_folder()
+        if if_missing:
+            chosen = _without_measured(chosen, request, folder)
+        measure(chosen, request, folder, json=json)
 
 
 def _process_count(device: str, gpus: int | None, processes: int | None) -> int:
@@ -72,6 +78,18 @@ def _process_count(device: str, gpus: int | None, processes: int | None) -> int:
     if device == "cuda" and processes is not None:
         raise UsageError("--processes is for --device cpu; with cuda, --gpus says how many work together.")
     return gpus or processes or 1
+
+
+def _without_measured(
+    workloads: "Sequence[Workload]", request: "Request", folder: Path
+) -> "list[Workload]":
+    """Return the workloads that this machine has no record of yet, and tell which are left out."""
+    from mlhpc.bench.coverage import measured_before
+
+    before = measured_before(workloads, request, folder)
+    for name, record in before.items():
+        typer.echo(f"{name}: measured here on {record.measured_at:%Y-%m-%d} at {record.tier} tier.", err=True)
+    return [workload for workload in workloads if workload.name not in before]
 
 
 def measure(workloads: "Sequence[Workload]", request: "Request", folder: Path, *, json: bool) -> None:
