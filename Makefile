@@ -6,8 +6,6 @@ SHELL := /bin/bash
 VENV := .venv/bin
 PORT ?= 8000
 TIER ?= quick
-# On a shared machine threads that spin while they wait slow each other down tenfold; records keep the setting.
-export OMP_WAIT_POLICY ?= PASSIVE
 export PYTHONNOUSERSITE := 1
 
 help: ## this list
@@ -40,6 +38,9 @@ lesson: setup ## start a new lesson: make lesson STEM=102-choosing-a-gpu
 
 notebooks: setup ## execute the notebooks' sources to their pairs (STEM=... for one)
 	@$(VENV)/mlhpc lesson run $(STEM)
+
+# Tests share their cores with browsers and kernels: threads that spin while they wait would slow all of them down.
+test unit notebooks notebooks-test: export OMP_WAIT_POLICY ?= PASSIVE
 
 test: setup ## all checks: style, types, unit, lessons, notebooks, site, browser
 	@setup/system.sh browser
