@@ -31,6 +31,9 @@ MEANINGS = {
     "depends": "some measurements agree and others do not",
     "cited only": "nothing was measured yet that could tell",
 }
+BASES = {"stated": "{}", "derived": "derived from {}", "estimate": "estimate, {}"}
+"""How a sentence names the source, by what the number is based on."""
+
 IDS_SHOWN = 3
 
 
@@ -88,7 +91,7 @@ class ClaimRole(CourseRole):
         verdict = verdict_on(self.text)
         claim = verdict.claim
         text = claimed_text(claim) or claim.statement.rstrip(".")
-        source = ledger().sources[claim.source].title
+        source = BASES[claim.basis].format(ledger().sources[claim.source].name)
         return [
             nodes.inline(
                 "",
@@ -171,7 +174,7 @@ class ClaimTable(CourseDirective):
                 [ledger_link(verdict.claim, verdict.claim.statement, self.env.docname)],
                 claimed_text(verdict.claim) or "a rule",
                 outcome_text(verdict.verdict),
-                verdict.measured_text() or "–",
+                verdict.measured_text() or ("–" if verdict.verdict == "cited only" else "by arithmetic"),
             ]
             for verdict in self._chosen()
         ]

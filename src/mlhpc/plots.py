@@ -33,6 +33,8 @@ WIDTH = 6.4
 """Width of a figure in inches: that of the text, so that letters have its size."""
 WIDE_SPAN = 30.0
 """Above this ratio of largest to smallest value an axis is logarithmic."""
+THOUSANDS = 10_000
+"""From here on the numbers on a linear axis are grouped, so that their zeros need not be counted."""
 
 
 def _style() -> Any:
@@ -264,10 +266,12 @@ def _choose_scale(axes: "Axes", which: str, values: Sequence[float]) -> None:
     """Make an axis logarithmic where the values span so much that a linear one would hide the small ones."""
     from matplotlib.ticker import FuncFormatter, NullFormatter
 
+    axis = getattr(axes, f"{which}axis")
     if min(values) <= 0 or max(values) / min(values) < WIDE_SPAN:
+        if max(values) >= THOUSANDS:
+            axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
         return
     getattr(axes, f"set_{which}scale")("log")
-    axis = getattr(axes, f"{which}axis")
     axis.set_major_formatter(FuncFormatter(lambda value, _: format_number(value)))
     axis.set_minor_formatter(NullFormatter())
 
@@ -331,9 +335,10 @@ def plot_ranges(rows: Sequence[Range], *, label: str, unit: str = "x") -> "Noteb
     for place, row in enumerate(rows):
         _draw_claimed(axes, place, row, label="claimed" if place == 0 else None)
         _draw_measured(axes, place, row.measured)
-    axes.errorbar(
-        [], [], xerr=[], color=COLOURS[0], marker="o", linestyle="none", capsize=3, label="measured"
-    )
+    if any(row.measured for row in rows):
+        axes.errorbar(
+            [], [], xerr=[], color=COLOURS[0], marker="o", linestyle="none", capsize=3, label="measured"
+        )
     axes.set_yticks(range(len(rows)), [row.label for row in rows])
     axes.set_ylim(len(rows) - 0.5, -0.5)
     axes.grid(visible=False, axis="y")

@@ -52,7 +52,16 @@ def test_a_run_prints_a_table_and_keeps_the_records(mlhpc: Runner, tmp_path: Pat
 
 
 def test_what_was_measured_before_may_be_left_out(mlhpc: Runner, tmp_path: Path) -> None:
-    arguments = ("bench", "dense", "--variant", "batch-64", *SMOKE, "--if-missing", "--records", str(tmp_path))
+    arguments = (
+        "bench",
+        "dense",
+        "--variant",
+        "batch-64",
+        *SMOKE,
+        "--if-missing",
+        "--records",
+        str(tmp_path),
+    )
     assert mlhpc(*arguments).status == 0
     (first,) = read_records(tmp_path).records
     again = mlhpc(*arguments)

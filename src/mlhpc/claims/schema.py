@@ -52,6 +52,8 @@ class Source(_Model):
     """Who says something, and where that can be read."""
 
     title: str
+    short: str | None = None
+    """Name in running text, where the title is long."""
     where: str
     """Publisher, repository or place where it is found."""
     url: str | None = None
@@ -60,6 +62,11 @@ class Source(_Model):
     kind: Literal[
         "course document", "benchmark", "data sheet", "documentation", "paper", "discussion", "own work"
     ]
+
+    @property
+    def name(self) -> str:
+        """What a sentence calls it."""
+        return self.short or self.title
 
 
 class Value(_Model):

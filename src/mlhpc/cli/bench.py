@@ -80,9 +80,7 @@ def _process_count(device: str, gpus: int | None, processes: int | None) -> int:
     return gpus or processes or 1
 
 
-def _without_measured(
-    workloads: "Sequence[Workload]", request: "Request", folder: Path
-) -> "list[Workload]":
+def _without_measured(workloads: "Sequence[Workload]", request: "Request", folder: Path) -> "list[Workload]":
     """Return the workloads that this machine has no record of yet, and tell which are left out."""
     from mlhpc.bench.coverage import measured_before
 
