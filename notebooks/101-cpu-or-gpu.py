@@ -34,7 +34,7 @@ from mlhpc.claims import check, load_claims
 from mlhpc.machine import inspect
 from mlhpc.paths import published_records_folder
 from mlhpc.records.compare import compare
-from mlhpc.records.frame import provenance, to_frame
+from mlhpc.records.frame import provenance, table
 from mlhpc.records.query import parse_reference, select
 from mlhpc.records.store import read_records
 
@@ -169,7 +169,7 @@ print(f"measured {by_batch[16384] * 1e3:.1f} ms")
 # %%
 resnet50 = measure("resnet50", tier=tier, variants=["fp32-nchw", "fp32-channels_last", "bf16-channels_last"])
 columns = ["precision", "layout", "image_size", "batch", "throughput"]
-to_frame(resnet50, columns)
+table(resnet50, columns)
 
 # %% [markdown]
 # ## Mend it: name both sides
@@ -193,7 +193,7 @@ for record in others:
 # %%
 chosen = select(recorded, parse_reference("resnet50?device=cpu&processes=1&tier=quick").query)
 print(provenance(chosen))
-to_frame(chosen, columns)
+table(chosen, columns)
 
 # %% [markdown]
 # ## XGBoost: the rows decide
@@ -203,7 +203,7 @@ to_frame(chosen, columns)
 
 # %%
 xgboost = measure("xgboost", tier=tier)
-to_frame(xgboost, ["phase", "rows", "trees", "median", "throughput"])
+table(xgboost, ["phase", "rows", "trees", "median", "throughput"])
 
 # %% [markdown]
 # ## The loader: the ceiling
@@ -213,7 +213,7 @@ to_frame(xgboost, ["phase", "rows", "trees", "median", "throughput"])
 
 # %%
 loading = measure("loading", tier=tier, variants=["pil", "torchvision", "tar", "prebatched"])
-to_frame(loading, ["method", "workers", "cache", "throughput"])
+table(loading, ["method", "workers", "cache", "throughput"])
 
 # %% [markdown]
 # ## The same on a GPU
@@ -228,7 +228,7 @@ else:
     on_gpu = select(recorded, parse_reference("dense?device=cuda&processes=1").query)
     print("This process sees no GPU, so nothing was measured on one.")
     print(provenance(on_gpu) if on_gpu else "The course has no record of this workload on a GPU yet.")
-to_frame(on_gpu, ["batch", "median", "throughput"]) if on_gpu else None
+table(on_gpu, ["batch", "median", "throughput"]) if on_gpu else None
 
 # %% [markdown]
 # ## Check it: the document's table, row by row
@@ -239,12 +239,12 @@ to_frame(on_gpu, ["batch", "median", "throughput"]) if on_gpu else None
 
 # %% tags=["nbval-check-output"]
 ledger = load_claims()
-table = [
+cells = [
     verdict
     for verdict in check(ledger, recorded)
     if verdict.claim.where.startswith('Table "Performance Scaling"')
 ]
-for verdict in table:
+for verdict in cells:
     value = verdict.claim.value
     print(f"{verdict.claim.id:30} {value.stated[0]:4g} to {value.stated[1]:<4g} {verdict.verdict}")
 impossible = ledger.claim("derived-xgboost-four-gpu-efficiency").value

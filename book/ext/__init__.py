@@ -4,11 +4,11 @@ Each module adds its roles or directives through ``setup``. A fault in a page (a
 cannot be selected, a missing alternative text) is a Sphinx warning, which fails the strict build.
 """
 
-from book.ext import claims, lessons, machines, mathml, numbering, records
+from book.ext import claims, lessons, machines, mathml, navigation, numbering, records
 from sphinx.application import Sphinx
 from sphinx.util.typing import ExtensionMetadata
 
-MODULES = (mathml, numbering, records, claims, machines, lessons)
+MODULES = (mathml, navigation, numbering, records, claims, machines, lessons)
 
 
 def setup(app: Sphinx) -> ExtensionMetadata:

@@ -1,6 +1,7 @@
 """Records as a table for notebooks."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mlhpc.errors import UsageError
@@ -16,7 +17,25 @@ MEDIAN = "median"
 """Name of the column with the median of the samples."""
 
 
-def to_frame(records: Sequence[Record], columns: Sequence[str]) -> "pandas.DataFrame":
+@dataclass(frozen=True)
+class RecordTable:
+    """A table of records that a notebook shows without row numbers, which say nothing here.
+
+    (pandas would also give the numbers' column an empty heading, at which a screen reader stumbles.)
+    """
+
+    frame: "pandas.DataFrame"
+
+    def __repr__(self) -> str:
+        """Return the table as plain text."""
+        return self.frame.to_string(index=False)
+
+    def _repr_html_(self) -> str:
+        """Show the table in Jupyter."""
+        return self.frame.to_html(index=False, border=0, justify="left")
+
+
+def table(records: Sequence[Record], columns: Sequence[str]) -> RecordTable:
     """Return one row per record; values are text with their unit and 95 % interval.
 
     Args:
@@ -29,7 +48,7 @@ def to_frame(records: Sequence[Record], columns: Sequence[str]) -> "pandas.DataF
     import pandas
 
     rows = [[_cell(record, name) for name in columns] for record in records]
-    return pandas.DataFrame(rows, columns=[name.replace("_", " ") for name in columns])
+    return RecordTable(pandas.DataFrame(rows, columns=[name.replace("_", " ") for name in columns]))
 
 
 def provenance(records: Sequence[Record]) -> str:
