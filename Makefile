@@ -1,11 +1,17 @@
 # ML on HPC. `make course` does the main job, `make test` runs all checks; `make help` lists the rest.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help setup course bench site serve lab lesson notebooks test style types unit notebooks-test browser lock clean
+.PHONY: help setup course bench site serve lab learner lesson notebooks test style types unit notebooks-test browser lock clean
 
 VENV := .venv/bin
+# Jupyter refuses to start for root unless told otherwise.
+AS_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
 PORT ?= 8000
 TIER ?= quick
+# Threads that spin while they wait slow each other down, up to a hundredfold, as soon as a second program uses
+# the cores; on an idle machine waiting without spinning costs up to half of a very short step. Records keep the
+# setting. OMP_WAIT_POLICY=ACTIVE on the command line measures the other way.
+export OMP_WAIT_POLICY ?= PASSIVE
 export PYTHONNOUSERSITE := 1
 
 help: ## this list
@@ -30,7 +36,10 @@ serve: setup ## only serve the site that was built (PORT=8000)
 	@$(VENV)/python setup/serve.py --port $(PORT)
 
 lab: setup ## only open the notebooks in JupyterLab
-	@$(VENV)/jupyter lab --notebook-dir=notebooks
+	@$(VENV)/jupyter lab --ServerApp.root_dir=. $(AS_ROOT) notebooks/101-cpu-or-gpu.ipynb
+
+learner: setup ## make copies of the notebooks with blanked solutions, in learner/
+	@$(VENV)/mlhpc lesson learner
 
 lesson: setup ## start a new lesson: make lesson STEM=102-choosing-a-gpu
 	@test -n "$(STEM)" || { echo "make lesson needs a stem, for instance: make lesson STEM=102-choosing-a-gpu" >&2; exit 2; }
@@ -38,9 +47,6 @@ lesson: setup ## start a new lesson: make lesson STEM=102-choosing-a-gpu
 
 notebooks: setup ## execute the notebooks' sources to their pairs (STEM=... for one)
 	@$(VENV)/mlhpc lesson run $(STEM)
-
-# Tests share their cores with browsers and kernels: threads that spin while they wait would slow all of them down.
-test unit notebooks notebooks-test: export OMP_WAIT_POLICY ?= PASSIVE
 
 test: setup ## all checks: style, types, unit, lessons, notebooks, site, browser
 	@setup/system.sh browser

@@ -9,6 +9,10 @@ if TYPE_CHECKING:
     from mlhpc.bench.ceiling import Ceiling
 
 
+BELIEVABLE = 1.1
+"""Share of a measured peak above which the peak cannot have been one."""
+
+
 def performance(
     prepared: Prepared,
     summary: Summary,
@@ -29,10 +33,13 @@ def performance(
     ``throughput`` is in items per second; ``achieved_flops`` in FLOP/s; ``achieved_bandwidth`` in B/s; shares
     have the unit ``share``. ``roofline_bound_flops`` is min(peak, bandwidth x operations per byte), the bound
     of Williams, Waterman, Patterson, "Roofline" (2009), from the measured ceiling. A share can exceed 1
-    slightly: the ceiling is itself a measurement, and caches serve bytes that the bound counts as memory's.
+    slightly: the ceiling is itself a measurement, and caches serve bytes that the bound counts as memory's. A
+    ceiling that the case clearly beats was measured while somebody else used the machine, and is left out.
     """
     found = {"throughput": _rate(prepared.items_per_step, summary, f"{prepared.item}/s")}
     flop, moved = prepared.flop_per_step, prepared.bytes_per_step
+    if ceiling is not None and flop and flop / summary.median > BELIEVABLE * ceiling.flops * processes:
+        ceiling = None
     if flop:
         found["achieved_flops"] = _rate(flop, summary, "FLOP/s")
         if ceiling is not None:

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from mlhpc.records.schema import Record
 
 ALL = "all"
+WATCHED_SECONDS = 0.5
+BUSY = 0.2
+"""Share of all processors' time in use before a measurement from which on a warning is due."""
 
 
 def register(app: typer.Typer) -> None:
@@ -103,6 +106,7 @@ def measure(workloads: "Sequence[Workload]", request: "Request", folder: Path, *
     from mlhpc.errors import MlhpcError
 
     _check_folder(folder)
+    _warn_of_others()
     faults: list[MlhpcError] = []
     kept = 0
     with Display(len(workloads)) as display:
@@ -146,6 +150,21 @@ def _measure_one(
         for note in workload.notes(records):
             display.print(note)
     return len(records)
+
+
+def _warn_of_others() -> None:
+    """Say so before the first measurement if other programs are using the cores."""
+    import psutil
+
+    busy = psutil.cpu_percent(interval=WATCHED_SECONDS) / 100
+    if busy < BUSY:
+        return
+    patience = "" if os.environ.get("OMP_WAIT_POLICY") else " Set OMP_WAIT_POLICY=PASSIVE if you cannot wait."
+    typer.echo(
+        f"Other programs use {busy:.0%} of this machine: times will be too long, some of them many times. "
+        f"Measure again when it is idle.{patience}",
+        err=True,
+    )
 
 
 def _check_folder(folder: Path) -> None:

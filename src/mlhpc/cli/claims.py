@@ -11,7 +11,7 @@ File = Annotated[
 ]
 Folder = Annotated[
     Path | None,
-    typer.Option("--records", metavar="DIR", help="Records, by default yours and the course's together."),
+    typer.Option("--records", metavar="DIR", help="Records, by default those that the course publishes."),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 
@@ -28,10 +28,11 @@ def check_all(file: File = None, records: Folder = None, json: Json = False) -> 
     """Print every claim with its verdict: confirmed, contradicted, depends or cited only."""
     from mlhpc.claims import check, load_claims
     from mlhpc.claims.listing import ledger_text, verdict_data
-    from mlhpc.records.store import read_known_records
+    from mlhpc.paths import published_records_folder
+    from mlhpc.records.store import read_records
 
     ledger = load_claims(file)
-    result = read_known_records(records)
+    result = read_records(records or published_records_folder())
     verdicts = check(ledger, result.records)
     if json:
         _print_json([verdict_data(verdict) for verdict in verdicts])
@@ -49,11 +50,12 @@ def show(
     """Print one claim: source, condition, what was measured, the verdict and why."""
     from mlhpc.claims import check_one, load_claims
     from mlhpc.claims.listing import claim_text, verdict_data
-    from mlhpc.records.store import read_known_records
+    from mlhpc.paths import published_records_folder
+    from mlhpc.records.store import read_records
 
     ledger = load_claims(file)
     claim = ledger.claim(identifier)
-    result = read_known_records(records)
+    result = read_records(records or published_records_folder())
     verdict = check_one(claim, ledger, result.records)
     if json:
         _print_json(verdict_data(verdict))
