@@ -11,7 +11,7 @@
 # ---
 
 # %% [markdown]
-# # CPU or GPU?
+# # CPU or GPU? The notebook
 #
 # Which workloads gain from a GPU? [The episode](../episodes/101-cpu-or-gpu.md) checks a table of speed-ups;
 # this notebook measures what the table leaves out: the batch, the baseline, the rows and the loader. It

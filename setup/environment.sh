@@ -40,7 +40,7 @@ fi
 
 "$python" -c 'import ensurepip, venv' 2>/dev/null || bash setup/system.sh venv
 
-echo "setup: making .venv (about 6 GB with the libraries of PyTorch; some minutes)"
+echo "setup: making .venv (about 6.5 GB with the libraries of PyTorch; some minutes without a word)"
 rm -f "$stamp"
 # A folder that was moved or made by another Python has an interpreter that no longer runs: start afresh.
 if [ -e .venv ] && ! .venv/bin/python -m pip --version >/dev/null 2>&1; then

@@ -14,12 +14,25 @@ SHORT_ID = 8
 """Digits of an id that a list shows; commands take any unique first digits."""
 
 
+REMARKS = {
+    "noisy": "half of the samples spread too widely for any verdict",
+    "cap": "the time or the count was used up before the interval was as narrow as it should be",
+    "interrupted": "cut short",
+}
+
+
 def list_text(records: Sequence[Record]) -> str:
-    """Return one line per record, grouped by workload and tier; what a group shares stands above it."""
+    """Return one line per record, grouped by workload and tier; what a group shares stands above it.
+
+    Remarks that occur are explained below.
+    """
     groups: dict[tuple[str, str], list[Record]] = {}
     for record in records:
         groups.setdefault((record.workload, record.tier), []).append(record)
-    return "\n\n".join(_group_text(group) for _, group in sorted(groups.items()))
+    occurring = {remark for record in records for remark in _remarks(record)}
+    legend = "\n".join(f"{word}: {meaning}" for word, meaning in REMARKS.items() if word in occurring)
+    tables = [_group_text(group) for _, group in sorted(groups.items())]
+    return "\n\n".join(filter(None, [*tables, legend]))
 
 
 def _group_text(records: Sequence[Record]) -> str:
@@ -39,7 +52,7 @@ def _group_text(records: Sequence[Record]) -> str:
             _interval(measured(record)),
             _throughput(record),
             str(record.summary.count),
-            _remarks(record),
+            ", ".join(_remarks(record)) or "-",
             machine_name(record.machine, record.parameters.get("device")),
             f"{record.measured_at:%Y-%m-%d %H:%M}",
         )
@@ -69,10 +82,9 @@ def _throughput(record: Record) -> str:
     return "-" if quantity is None else format_value(quantity.value, quantity.unit)
 
 
-def _remarks(record: Record) -> str:
+def _remarks(record: Record) -> list[str]:
     remarks = ["noisy"] if record.summary.noisy else []
-    remarks += [record.stopped] if record.stopped != "converged" else []
-    return ", ".join(remarks) or "-"
+    return remarks + ([record.stopped] if record.stopped != "converged" else [])
 
 
 def record_text(record: Record) -> str:
