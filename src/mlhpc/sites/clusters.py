@@ -57,7 +57,7 @@ class CondorGpuRequest(Model):
 
 
 class Gpu(Row):
-    """One kind of GPU at a cluster; ``memory`` is the model's, ``reported_memory`` what the scheduler says."""
+    """One kind of GPU; ``memory`` is the model's, ``reported_memory`` what the scheduler or driver says."""
 
     id: Identifier
     model: str

@@ -8,7 +8,7 @@ from mlhpc.errors import MlhpcError, UsageError
 from mlhpc.paths import course_root
 from mlhpc.sites.check import faults
 from mlhpc.sites.schema import Site
-from mlhpc.yaml_lines import LocatedYaml, load_yaml, validate
+from mlhpc.yaml_lines import LocatedYaml, load_yaml, parse_yaml, validate
 
 
 def sites_folder() -> Path:
@@ -55,7 +55,25 @@ def load_site(name: str) -> Site:
         UsageError: if there is no such profile.
         MlhpcError: if the file cannot be read or a check fails: one line per fault, with file, line and key.
     """
-    site, located = read_profile(find_profile(name))
+    return checked(*read_profile(find_profile(name)))
+
+
+def check_text(text: str, path: Path) -> Site:
+    """Return the profile that ``text`` holds, checked like one in the file ``path``.
+
+    Raises:
+        MlhpcError: if it is not valid or a check fails: one line per fault.
+    """
+    located = parse_yaml(text, path)
+    return checked(validate(Site, located), located)
+
+
+def checked(site: Site, located: LocatedYaml) -> Site:
+    """Return ``site`` if its rows agree with each other.
+
+    Raises:
+        MlhpcError: if they do not: one line per fault, with file, line and key.
+    """
     found = faults(site)
     if found:
         raise MlhpcError("\n".join(located.fault(fault.place, fault.reason) for fault in found))

@@ -1,0 +1,1 @@
+"""A first profile from what the machine itself says: Slurm's commands, the file systems, the GPUs here."""
