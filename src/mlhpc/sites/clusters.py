@@ -116,15 +116,17 @@ class JobCategory(Row):
     """What the line sets, for instance ``+JobDurationCategory``."""
     value: str | bool
     """What it is set to; text is quoted in the submit description."""
+    with_lines: tuple[Annotated[str, Field(pattern=r"^[^\n]+$")], ...] = ()
+    """Further lines of the submit description that belong to it."""
     default: bool = False
     max_time: Limit | None = None
     """Longest run time; the job is held or removed after it."""
     preemptible: bool = False
 
-    def line(self) -> str:
-        """Return its line of a submit description."""
+    def lines(self) -> tuple[str, ...]:
+        """Return its lines of a submit description."""
         shown = str(self.value).lower() if isinstance(self.value, bool) else f'"{self.value}"'
-        return f"{self.attribute} = {shown}"
+        return (f"{self.attribute} = {shown}", *self.with_lines)
 
 
 class Flavor(Row):
