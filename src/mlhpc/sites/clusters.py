@@ -156,6 +156,8 @@ class Account(Model):
     """Whether a job names an account or project."""
 
     required: bool | None = None
+    attribute: Annotated[str, Field(pattern=r"^\+?[A-Za-z_][A-Za-z0-9_]*$")] | None = None
+    """HTCondor: what the submit description sets, for instance ``+ProjectName``."""
     example: Annotated[str, Field(pattern=r"^[A-Za-z0-9_.:-]+$")] | None = None
     """What such a name looks like at this site; not a name that exists."""
 
