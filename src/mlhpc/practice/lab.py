@@ -99,7 +99,7 @@ def _open_sockets(count: int) -> Iterator[Sequence[socket.socket]]:
 
 
 def environment(lab: Lab, entries: Mapping[str, str], commands: Path) -> dict[str, str]:
-    """Return this process's environment without a scheduler's variables, with ``entries`` and the commands."""
+    """Return this environment without a scheduler's variables, with ``entries`` and the commands."""
     foreign = (
         "SLURM_",
         "SBATCH_",

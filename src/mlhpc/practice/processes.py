@@ -65,7 +65,8 @@ def wait_until(ready: Callable[[], bool], daemon: Daemon, seconds: float) -> Non
             )
         if time.monotonic() > end:
             raise MlhpcError(
-                f"{daemon.name} was not ready after {seconds:.0f} s: {last_line(daemon.log)} (see {daemon.log})."
+                f"{daemon.name} was not ready after {seconds:.0f} s: {last_line(daemon.log)} "
+                f"(see {daemon.log})."
             )
         time.sleep(0.05)
 
@@ -82,8 +83,8 @@ def last_line(log: Path) -> str:
 def owned_by(folder: Path) -> list[int]:
     """Return the processes that belong to the practice cluster in ``folder``, daemons and jobs.
 
-    They are known by the variable ``MLHPC_PRACTICE_LAB``, by a scheduler's variable that leads into the folder,
-    or by a command line that names it; this process and those above it are never among them.
+    They are known by the variable ``MLHPC_PRACTICE_LAB``, or by a scheduler's variable that leads into the
+    folder; this process and those above it are never among them.
     """
     marker = os.fsencode(folder)
     spared = set(_ancestors(os.getpid()))

@@ -1,13 +1,23 @@
 """The clusters of a site: Slurm clusters, HTCondor pools and clouds, with their queues and GPUs."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import Field, PlainSerializer, PlainValidator, WithJsonSchema
 
 from mlhpc.sites.base import Identifier, Model, Row
-from mlhpc.sites.quantities import Duration, Size
+from mlhpc.sites.quantities import DURATION_PATTERN, Duration, Size
 
-Limit = Duration | Literal["unlimited"]
+
+def _read_limit(value: Any) -> Any:
+    return value if value == "unlimited" else Duration.read(value, or_else="unlimited")
+
+
+Limit = Annotated[
+    Duration | Literal["unlimited"],
+    PlainValidator(_read_limit),
+    PlainSerializer(str),
+    WithJsonSchema({"type": "string", "pattern": f"{DURATION_PATTERN}|^unlimited$", "examples": ["7 days"]}),
+]
 """A longest run time: a time with its unit, or that there is none. Left out means not known."""
 
 Count = Annotated[int, Field(ge=0, le=10_000_000)]

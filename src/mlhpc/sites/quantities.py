@@ -37,11 +37,17 @@ class _Quantity:
         raise NotImplementedError
 
     @classmethod
-    def _read(cls, value: Any) -> Self:
+    def read(cls, value: Any, or_else: str | None = None) -> Self:
+        """Return ``value`` as it stands in a profile; ``or_else`` names a word that the error adds.
+
+        Raises:
+            ValueError: if it is not text with a number and a unit.
+        """
         if isinstance(value, cls):
             return value
         if not isinstance(value, str):
-            raise ValueError(f"{value!r} has no unit; write {cls._EXAMPLE}")
+            example = f"{cls._EXAMPLE}{f', or {or_else}' if or_else else ''}"
+            raise ValueError(f"{value!r} has no unit; write {example}")
         return cls.parse(value)
 
     _EXAMPLE = ""
@@ -52,7 +58,7 @@ class _Quantity:
         cls, source: Any, handler: GetCoreSchemaHandler
     ) -> core_schema.CoreSchema:
         return core_schema.no_info_plain_validator_function(
-            cls._read, serialization=core_schema.plain_serializer_function_ser_schema(str)
+            cls.read, serialization=core_schema.plain_serializer_function_ser_schema(str)
         )
 
     @classmethod

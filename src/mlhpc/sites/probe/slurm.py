@@ -143,7 +143,7 @@ def _hardware(
     values: dict[str, set[Any]] = {
         "cores_per_node": {node.cores for node in members},
         "memory_per_node": {f"{node.memory_mebibytes} MiB" for node in members},
-        "gpus_per_node": {sum(gres.count for gres in node) for node in gpus} - {0} if kinds else set(),
+        "gpus_per_node": {sum(gres.count for gres in node) for node in gpus} if kinds else set(),
     }
     row: Row = {"nodes": len(members), "gpus": kinds}
     for key, seen in values.items():

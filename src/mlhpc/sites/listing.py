@@ -1,0 +1,164 @@
+"""Profiles as text for a terminal."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from mlhpc.sites.clusters import Cluster, CondorPool, SlurmCluster
+from mlhpc.sites.facts import text_of
+from mlhpc.sites.schema import Site, Tier
+from mlhpc.text_table import format_table
+
+NOT_KNOWN = "?"
+"""What stands in a table for a fact that nobody knows."""
+
+
+def overview(sites: Sequence[Site]) -> str:
+    """Return one line for each site."""
+    header = ("SITE", "NAME", "CLUSTERS", "SCHEDULERS", "GPU KINDS", "CONFLICTS", "NOT KNOWN", "CONFIRMED")
+    rows = [
+        (
+            site.id,
+            site.site.name,
+            ", ".join(cluster.id for cluster in site.clusters),
+            ", ".join(sorted({cluster.scheduler for cluster in site.clusters})),
+            str(sum(len(cluster.gpus) for cluster in site.clusters)),
+            str(len(site.conflicts)),
+            str(len(site.unknown)),
+            str(site.site.confirmed_on or "no"),
+        )
+        for site in sites
+    ]
+    return format_table(header, rows)
+
+
+def profile_text(site: Site) -> str:
+    """Return a whole profile for reading."""
+    blocks = [f"{site.site.name} ({site.id})", f"ask: {site.site.support}"]
+    if site.site.documentation:
+        blocks.append(f"documentation: {site.site.documentation}")
+    blocks.append(_confirmed(site))
+    for cluster in site.clusters:
+        blocks += ["", *_cluster(cluster)]
+    blocks += [
+        "",
+        "STORAGE",
+        _storage(site.storage),
+        "",
+        *_software(site),
+        "",
+        *_conflicts(site),
+        *_unknown(site),
+    ]
+    blocks += [
+        "SOURCES",
+        *(f"  {key}: {one.title}; {one.where} ({one.dates})" for key, one in site.sources.items()),
+    ]
+    return "\n".join(blocks)
+
+
+def _confirmed(site: Site) -> str:
+    about = site.site
+    if about.confirmed_on is None:
+        return "confirmed by the site: no"
+    return f"confirmed by the site: {about.confirmed_by or 'yes'}, {about.confirmed_on}"
+
+
+def _cluster(cluster: Cluster) -> Iterator[str]:
+    yield f"CLUSTER {cluster.name} ({cluster.id}): {cluster.scheduler}"
+    facts = {
+        "login": cluster.login_host,
+        "two factors": cluster.two_factor,
+        "account needed": cluster.account.required,
+        "portal": cluster.ondemand.url if cluster.ondemand else None,
+        "largest array": cluster.limits.max_array_size,
+        "GPUs for one user": cluster.limits.max_gpus_per_user,
+    }
+    yield "  " + "; ".join(f"{name}: {_shown(value)}" for name, value in facts.items())
+    if isinstance(cluster, SlurmCluster):
+        columns = (
+            "name",
+            "purpose",
+            "max_time",
+            "nodes",
+            "cores_per_node",
+            "memory_per_node",
+            "gpus",
+            "gpus_per_node",
+        )
+        yield from _rows("partitions", columns, cluster.partitions)
+    elif isinstance(cluster, CondorPool):
+        yield from _rows(
+            "categories", ("name", "attribute", "value", "max_time", "default"), cluster.categories
+        )
+    else:
+        yield from _rows("flavors", ("name", "cores", "memory", "gpus"), cluster.flavors)
+    yield from _rows("gpus", ("id", "model", "memory", "capability", "bf16", "count"), cluster.gpus)
+
+
+def _storage(tiers: Sequence[Tier]) -> str:
+    header = ("id", "role", "place", "quota", "backed up", "purge", "visible", "sqlite")
+    rows = [
+        [
+            _shown(value)
+            for value in (
+                tier.id,
+                tier.role,
+                tier.place,
+                tier.quota,
+                tier.backed_up,
+                " ".join(str(part) for part in (tier.purge.basis, tier.purge.after) if part) or None,
+                tier.visible,
+                tier.sqlite,
+            )
+        ]
+        for tier in tiers
+    ]
+    return _indented(format_table([name.upper() for name in header], rows)) if rows else f"  {NOT_KNOWN}"
+
+
+def _rows(title: str, columns: Sequence[str], rows: Sequence[Any]) -> Iterator[str]:
+    yield f"  {title.upper()}" if rows else f"  {title.upper()}: not known"
+    if rows:
+        cells = [[_cell(row, column) for column in columns] for row in rows]
+        yield _indented(format_table([name.upper().replace("_", " ") for name in columns], cells), "    ")
+        for row in rows:
+            if row.note:
+                yield f"    {_shown(getattr(row, 'name', None) or row.id)}: {row.note}"
+
+
+def _software(site: Site) -> Iterator[str]:
+    software = site.software
+    yield f"PYTHON  {software.python.how}"
+    yield from (f"  avoid: {one}" for one in software.python.avoid)
+    yield f"CONTAINER  {_shown(software.container)}"
+
+
+def _conflicts(site: Site) -> Iterator[str]:
+    if site.conflicts:
+        yield "SOURCES DISAGREE"
+        for one in site.conflicts:
+            said = "; ".join(f"{value.value} ({value.source})" for value in one.values)
+            yield f"  {one.fact}: {said}. To find out: {one.ask}"
+        yield ""
+
+
+def _unknown(site: Site) -> Iterator[str]:
+    if site.unknown:
+        yield "NOT KNOWN"
+        yield from (f"  {one.what}: ask {one.ask or site.site.support}" for one in site.unknown)
+        yield ""
+
+
+def _cell(row: Any, column: str) -> str:
+    value = getattr(row, column)
+    if column == "gpus" and not value:
+        return "none"
+    return "-" if column == "gpus_per_node" and not row.gpus else _shown(value)
+
+
+def _shown(value: Any) -> str:
+    return text_of(value) or NOT_KNOWN
+
+
+def _indented(text: str, by: str = "  ") -> str:
+    return "\n".join(by + line for line in text.splitlines())
