@@ -29,8 +29,8 @@ course: setup ## set up, measure this machine, build the site with its row, serv
 bench: setup ## only measure this machine (TIER=smoke|quick|full)
 	@$(VENV)/mlhpc bench all --tier $(TIER)
 
-site: setup ## only build the site, into _build/html
-	@$(VENV)/python book/build.py
+site: setup ## only build the site, into _build/html (SITE=osc: for one cluster's users, see mlhpc site list)
+	@$(VENV)/python book/build.py $(if $(SITE),--site "$(SITE)")
 
 serve: setup ## only serve the site that was built (PORT=8000)
 	@$(VENV)/python setup/serve.py --port $(PORT)

@@ -14,7 +14,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from mlhpc.errors import MlhpcError
+
 COURSE = Path(__file__).resolve().parents[1]
+# A program's modules are looked for beside its file; those of the package book are one folder up.
+sys.path[0] = str(COURSE)
+
+from book.site_pages import write_pages  # noqa: E402 - needs the path above
 
 
 def arguments() -> argparse.Namespace:
@@ -23,6 +29,9 @@ def arguments() -> argparse.Namespace:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--source", type=Path, default=COURSE, help="folder that holds _config.yml and book/")
+    parser.add_argument(
+        "--site", metavar="NAME", help="build for one site (a profile in data/sites), not for all"
+    )
     parser.add_argument("--verbose", action="store_true", help="show the progress of the build")
     return parser.parse_args()
 
@@ -49,7 +58,7 @@ def build(source: Path, *, verbose: bool) -> int:
     files = ["--config", str(source / "_config.yml"), "--toc", str(source / "book" / "_toc.yml")]
     strict = ["-W", "-n", "--keep-going"]
     command = [*program, "build", str(source), *files, *strict]
-    environment = {**os.environ, "MLHPC_COURSE": str(source), "PYTHONDONTWRITEBYTECODE": "1"}
+    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
     progress = None if verbose else subprocess.DEVNULL
     return subprocess.run(command, cwd=source, env=environment, stdout=progress, check=False).returncode
 
@@ -61,13 +70,20 @@ def main() -> int:
     if not (source / "_config.yml").is_file():
         print(f"site: no _config.yml in {source}: name the course's folder with --source.", file=sys.stderr)
         return 2
+    os.environ["MLHPC_COURSE"] = str(source)
+    if options.site:
+        os.environ["MLHPC_SITE_ONLY"] = options.site
     try:
         with alone_in(source / "_build"):
             clear(source / "_build")
+            write_pages(source / "book", options.site)
             status = build(source, verbose=options.verbose)
     except KeyboardInterrupt:
         print("site: interrupted; run it again for a whole site.", file=sys.stderr)
         return 128 + signal.SIGINT
+    except MlhpcError as error:
+        print(f"site: {error}", file=sys.stderr)
+        return error.exit_status
     except OSError as error:
         print(f"site: cannot write {error.filename}: {error.strerror}.", file=sys.stderr)
         return 1

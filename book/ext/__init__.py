@@ -4,11 +4,35 @@ Each module adds its roles or directives through ``setup``. A fault in a page (a
 cannot be selected, a missing alternative text) is a Sphinx warning, which fails the strict build.
 """
 
-from book.ext import claims, lessons, machines, mathml, navigation, numbering, records
+from book.ext import (
+    claims,
+    lessons,
+    machines,
+    mathml,
+    navigation,
+    numbering,
+    records,
+    site_cluster,
+    site_facts,
+    site_scripts,
+    site_tables,
+)
 from sphinx.application import Sphinx
 from sphinx.util.typing import ExtensionMetadata
 
-MODULES = (mathml, navigation, numbering, records, claims, machines, lessons)
+MODULES = (
+    mathml,
+    navigation,
+    numbering,
+    records,
+    claims,
+    machines,
+    lessons,
+    site_facts,
+    site_cluster,
+    site_scripts,
+    site_tables,
+)
 
 
 def setup(app: Sphinx) -> ExtensionMetadata:

@@ -86,10 +86,21 @@ def name_of(row: Any) -> Any:
 def _find(site: Site, place: str) -> _Found:
     found = _Found(site, (), ())
     walked: list[str] = []
-    for step in place.split("."):
+    left = place.split(".")
+    while left:
+        length = _length(found.value, left)
+        step = ".".join(left[:length])
         found = _step(found, step, ".".join(walked))
         walked.append(step)
+        left = left[length:]
     return found
+
+
+def _length(value: Any, left: Sequence[str]) -> int:
+    """Return how many parts the next step has: names of rows may hold dots themselves."""
+    names = {str(name_of(row)) for row in value} if isinstance(value, tuple) else set()
+    lengths = range(len(left), 0, -1)
+    return next((length for length in lengths if ".".join(left[:length]) in names), 1)
 
 
 def _step(around: _Found, step: str, walked: str) -> _Found:
