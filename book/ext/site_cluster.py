@@ -47,7 +47,7 @@ class OnYourCluster(MarkdownDirective):
         if not set(schedulers) <= set(SCHEDULERS):
             raise UsageError(f"':schedulers: {', '.join(schedulers)}': known are {', '.join(SCHEDULERS)}.")
         sites = chosen_sites(names_option(self.options.get("sites", "")))
-        tabs = [Tab(site.site.name, site.id, self._site(site, schedulers)) for site in sites]
+        tabs = [Tab(site.site.label, site.id, self._site(site, schedulers)) for site in sites]
         return tab_set(tabs, SITES)
 
     def _site(self, site: Site, schedulers: tuple[str, ...]) -> str:

@@ -17,6 +17,11 @@ def not_known(ask: str) -> nodes.inline:
     return nodes.inline("", f"not known: ask {ask}", classes=["not-known"])
 
 
+def not_known_here() -> nodes.inline:
+    """Return the box for a cell of a table, below which it says whom to ask."""
+    return nodes.inline("", "not known", classes=["not-known"])
+
+
 def disagreement(found: Fact) -> str:
     """Return what the sources say in a conflict, empty without one."""
     if found.conflict is None:

@@ -33,7 +33,7 @@ class JobScript(MarkdownDirective):
         """Return the scripts of all sites in tabs."""
         self.assert_has_content()
         sites = chosen_sites(names_option(self.options.get("sites", "")))
-        tabs = [Tab(site.site.name, site.id, self._site(site)) for site in sites]
+        tabs = [Tab(site.site.label, site.id, self._site(site)) for site in sites]
         return tab_set(tabs, SITES)
 
     def request(self, cluster: str) -> JobRequest:

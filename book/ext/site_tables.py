@@ -7,7 +7,7 @@ from book.ext import parts
 from book.ext.course import CourseDirective
 from book.ext.site_cluster import names_option
 from book.ext.site_data import chosen_sites, shown_sites, site_named
-from book.ext.site_facts import fact_nodes, not_known
+from book.ext.site_facts import fact_nodes, not_known, not_known_here
 from book.ext.site_tabs import SITES, MarkdownDirective, Tab, tab_set
 from docutils import nodes
 from docutils.parsers.rst import directives
@@ -107,16 +107,31 @@ def _facts_table(
         return [nodes.paragraph("", "", not_known(fact(site, place).ask))]
     body = []
     notes = nodes.bullet_list(classes=["site-notes"])
+    missing: dict[str, list[str]] = {}
     for row in rows:
         where = f"{place}.{name_of(row)}"
         cells = [_cell(site, where, row, key) for _, key in columns]
+        for (heading, key), cell in zip(columns, cells, strict=True):
+            if isinstance(cell[0], nodes.inline) and "not-known" in cell[0]["classes"]:
+                ask = fact(site, f"{where}.{'path' if key == 'place' else key}").ask
+                missing.setdefault(ask, []).append(f"{name_of(row)}: {heading.lower()}")
+                cell[:] = [not_known_here()]
         marks = ", ".join(row.source)
         body.append([*cells, [parts.small(marks)]])
         if row.note:
             text = f"{name_of(row)}: {row.note}"
             notes += nodes.list_item("", nodes.paragraph(text, text))
     table = parts.table([*(heading for heading, _ in columns), "Source"], body, caption=caption)
-    return [table, *([notes] if notes.children else [])]
+    return [table, *_asks(site, missing), *([notes] if notes.children else [])]
+
+
+def _asks(site: Site, missing: Mapping[str, Sequence[str]]) -> list[nodes.Node]:
+    """Return a line that says whom to ask for what is not known in the table above it."""
+    lines = []
+    for ask, what in missing.items():
+        about = nodes.Text("" if ask == site.site.support else f" ({'; '.join(what)})")
+        lines.append(nodes.paragraph("", "", not_known(ask), about, classes=["site-notes"]))
+    return lines
 
 
 def _queues(site: Site) -> list[nodes.Node]:
@@ -231,7 +246,7 @@ class SiteTable(MarkdownDirective):
         """Return the tables of all sites."""
         kind = _known(self.arguments[0])
         sites = chosen_sites(names_option(self.options.get("sites", "")))
-        tabs = [Tab(site.site.name, site.id, f"```{{site-rows}} {site.id} {kind}\n```\n") for site in sites]
+        tabs = [Tab(site.site.label, site.id, f"```{{site-rows}} {site.id} {kind}\n```\n") for site in sites]
         return tab_set(tabs, SITES)
 
 

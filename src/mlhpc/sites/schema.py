@@ -20,6 +20,8 @@ class About(Model):
 
     id: Identifier
     name: str
+    short: str | None = None
+    """Name on tabs and in tables, where the name is long."""
     documentation: str | None = None
     """Address of the site's own documentation."""
     support: str
@@ -27,6 +29,11 @@ class About(Model):
     confirmed_by: str | None = None
     """Role of the member of staff who confirmed the profile, for instance ``research computing``."""
     confirmed_on: date | None = None
+
+    @property
+    def label(self) -> str:
+        """The short name, or the only one."""
+        return self.short or self.name
 
 
 class Source(Model):
