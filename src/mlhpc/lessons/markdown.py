@@ -19,10 +19,13 @@ _NAME_ROLES = frozenset({"code", "math", "doc", "ref", "numref", "eq", "download
 _ROLES_WITHOUT_PROSE = _VALUE_ROLES | _NAME_ROLES
 # Directives whose argument and body are no text of the author's.
 _VALUE_DIRECTIVES = frozenset({"claim-table", "claim-plot", "record-table", "record-plot", "ledger"})
+_SITE_DIRECTIVES = frozenset({"job-script", "site-table", "site-rows", "site-list", "site-about"})
 _LESSON_DIRECTIVES = frozenset({"lesson-overview", "lesson-list", "schedule", "exercise-list", "key-points"})
 _LIST_DIRECTIVES = frozenset({"machines", "notebooks", "sources", "toctree", "contents"})
 _CODE_DIRECTIVES = frozenset({"code", "code-block", "code-cell", "literalinclude", "math", "mermaid"})
-_WITHOUT_PROSE = _VALUE_DIRECTIVES | _LESSON_DIRECTIVES | _LIST_DIRECTIVES | _CODE_DIRECTIVES
+_WITHOUT_PROSE = frozenset().union(
+    _VALUE_DIRECTIVES, _SITE_DIRECTIVES, _LESSON_DIRECTIVES, _LIST_DIRECTIVES, _CODE_DIRECTIVES
+)
 _ARGUMENT_IS_A_NAME = frozenset({"figure", "image", "solution"})
 PICTURES = frozenset({"figure", "image", "claim-plot", "record-plot", "mermaid"})
 
