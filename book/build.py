@@ -75,8 +75,8 @@ def main() -> int:
         os.environ["MLHPC_SITE_ONLY"] = options.site
     try:
         with alone_in(source / "_build"):
-            clear(source / "_build")
             write_pages(source / "book", options.site)
+            clear(source / "_build")
             status = build(source, verbose=options.verbose)
     except KeyboardInterrupt:
         print("site: interrupted; run it again for a whole site.", file=sys.stderr)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from book.ext import parts
 from book.ext.course import CourseRole
-from book.ext.site_data import site_named
+from book.ext.site_data import shown_sites, site_named
 from docutils import nodes
 from sphinx.application import Sphinx
 
@@ -54,6 +54,9 @@ class SiteRole(CourseRole):
         inner = nodes.inline("", "", *fact_nodes(found), classes=["site-fact"])
         if title:
             inner["title"] = title
+        if site not in shown_sites():
+            # A build for one site has no page of another one to link to.
+            return [inner]
         return [parts.link_to_label(f"site-{site.id}", [inner], self.env.docname)]
 
 
