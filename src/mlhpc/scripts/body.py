@@ -19,7 +19,7 @@ def environment_lines(site: Site, request: JobRequest) -> tuple[list[str], list[
     if software.module_setup or software.python.modules:
         lines.append("# Before set -u: modules and environments use variables that may not be set.")
     if software.module_setup:
-        lines.append(f"source {shlex.quote(software.module_setup)}")
+        lines += ["# shellcheck source=/dev/null", f"source {shlex.quote(software.module_setup)}"]
     lines += [f"module load {shlex.quote(module)}" for module in software.python.modules]
     activation, remarks = _activation(site, request)
     return [*lines, *activation], remarks
@@ -27,11 +27,11 @@ def environment_lines(site: Site, request: JobRequest) -> tuple[list[str], list[
 
 def _activation(site: Site, request: JobRequest) -> tuple[list[str], list[str]]:
     if request.environment is not None:
-        return [f"source {_path(request.environment)}/bin/activate"], []
+        return ["# shellcheck source=/dev/null", f"source {_path(request.environment)}/bin/activate"], []
     root = site.course.root
     shown = fill(root, VARIABLES) if root else None
     if shown and "{" not in shown:
-        return [f'source "{shown}/.venv/bin/activate"'], []
+        return ["# shellcheck source=/dev/null", f'source "{shown}/.venv/bin/activate"'], []
     where = f" (the course's would be {root}/.venv)" if root else ""
     sentence = f"Not known: the folder of your Python environment{where}. Name it with --environment."
     return [f"# {sentence}"], [sentence]
@@ -77,15 +77,16 @@ def _job_local(tier: Tier | None) -> tuple[str, list[str]]:
 
 def _stage_out(paths: Sequence[str]) -> list[str]:
     """Return the function that runs at the end, whatever the end is, and the trap that calls it."""
-    names = " ".join(_path(path) for path in paths)
     copies = [
-        f"    for name in {names}; do",
+        '    for name in "${outputs[@]}"; do',
         '        [ -e "$work/$name" ] || { echo "not made: $name" >&2; continue; }',
         '        mkdir -p -- "$(dirname -- "$results/$name")" || { kept=1; continue; }',
         '        cp -R -- "$work/$name" "$results/$name" || kept=1',
         "    done",
     ]
+    names = " ".join(_path(path) for path in paths)
     return [
+        *([f"outputs=({names})"] if paths else []),
         "stage_out() {",
         "    status=$?",
         "    trap - EXIT",
@@ -104,22 +105,29 @@ def _stage_out(paths: Sequence[str]) -> list[str]:
     ]
 
 
+def command_lines(request: JobRequest) -> list[str]:
+    """Return the command as one line of a shell script, after a note to shellcheck where it needs one."""
+    command = shlex.join(request.command)
+    note = ["# shellcheck disable=SC2016  # passed on as it was given, without expansion"]
+    return [*(note if "$" in command or "`" in command else []), command]
+
+
 def run_lines(request: JobRequest) -> list[str]:
     """Return the lines that run the command, and pass signals on where that matters."""
-    command = shlex.join(request.command)
+    *about, command = command_lines(request)
     if request.signal is None and not request.staged:
-        return ["", command]
+        return ["", *about, command]
     forwarded = sorted({"TERM", *([request.signal] if request.signal else [])})
     return [
         "",
         "# In the background: bash handles a signal only between commands. Each is passed on to the command.",
+        *about,
         f"{command} &",
         "child=$!",
         *(f"trap 'kill -{name} \"$child\" 2>/dev/null || true' {name}" for name in forwarded),
-        "# wait returns early on a signal: wait until the command has ended, then take its status.",
+        "# A signal ends wait early: wait until the command has ended; its status is then the script's.",
         'while kill -0 "$child" 2>/dev/null; do wait "$child" || true; done',
-        'status=0; wait "$child" || status=$?',
-        'exit "$status"',
+        'wait "$child"',
     ]
 
 

@@ -102,10 +102,9 @@ def choose_partition(
         return None, ""
     offering = [row for row in rows if row.purpose == "production" and _offers(row, request, gpu)]
     if not offering:
-        others = [row.name for row in rows if _offers(row, request, gpu)]
-        way = (
-            f"name one of {', '.join(others)} with --partition" if others else "choose another GPU or cluster"
-        )
+        # Without a GPU any partition would do; with one, those that are not for production are left.
+        others = [row.name for row in rows if request.gpu is None or _offers(row, request, gpu)]
+        way = f"name one of {', '.join(others)} with --partition" if others else "choose another cluster"
         raise UsageError(f"{cluster.name} has no production partition with {_wanted(request, gpu)}: {way}.")
     fitting = _check_time(cluster, offering, request.time)
     time = f" and allows {request.time}" if request.time and fitting[0].max_time else ""

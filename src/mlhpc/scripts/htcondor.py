@@ -4,7 +4,7 @@ import shlex
 from collections.abc import Sequence
 
 from mlhpc.errors import UsageError
-from mlhpc.scripts.body import thread_lines
+from mlhpc.scripts.body import command_lines, thread_lines
 from mlhpc.scripts.choose import choose_category, choose_gpu
 from mlhpc.scripts.request import JobRequest, Script
 from mlhpc.sites.clusters import CondorGpu, CondorPool, JobCategory
@@ -61,14 +61,16 @@ LOGS = (("output", "out"), ("error", "err"))
 
 
 def _wrapper(request: JobRequest) -> str:
-    threads = 'export OMP_NUM_THREADS="${OMP_NUM_THREADS:-1}"  # HTCondor sets it to the cores of the slot'
+    *about, command = command_lines(request)
     lines = [
         "#!/bin/bash",
         "set -euo pipefail",
         *thread_lines(),
-        threads,
+        "# HTCondor sets OMP_NUM_THREADS to the cores of the slot.",
+        'export OMP_NUM_THREADS="${OMP_NUM_THREADS:-1}"',
         "",
-        f"exec {shlex.join(request.command)}",
+        *about,
+        f"exec {command}",
     ]
     return "\n".join(lines) + "\n"
 
