@@ -36,6 +36,8 @@ def page_text(site: Site) -> str:
     ]
     for title, kind in SECTIONS:
         lines += [f"## {title}", ""]
+        if kind == "storage":
+            lines += [f"```{{storage-picture}} {site.id}\n```", ""]
         lines += [f"```{{site-rows}} {site.id} {kind}\n```", ""]
     return "\n".join(lines)
 

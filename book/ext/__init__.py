@@ -14,6 +14,7 @@ from book.ext import (
     records,
     site_cluster,
     site_facts,
+    site_picture,
     site_scripts,
     site_tables,
 )
@@ -32,6 +33,7 @@ MODULES = (
     site_cluster,
     site_scripts,
     site_tables,
+    site_picture,
 )
 
 

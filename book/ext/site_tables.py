@@ -91,7 +91,10 @@ def _cell(site: Site, place: str, row: Any, key: str) -> list[nodes.Node]:
     elif key == "id":
         return [nodes.strong(text=str(row.id))]
     if key == "variable":
-        return [nodes.literal(text=f"${row.variable}")]
+        return [
+            nodes.literal(text=f"${row.variable}"),
+            *([parts.small(f" ({row.path})")] if row.path else []),
+        ]
     found = fact(site, f"{place}.{key}")
     if key == "path" and found.text is not None:
         aside = fact_nodes(found)[1:]

@@ -72,7 +72,7 @@ def apply_style() -> None:
     mpl.rcParams.update(_style())
 
 
-def _in_style(
+def in_style(
     draw: "Callable[Parameters, NotebookFigure]",
 ) -> "Callable[Parameters, NotebookFigure]":
     """Return ``draw`` so that it draws in the course's look and leaves matplotlib's defaults as they were."""
@@ -87,7 +87,7 @@ def _in_style(
     return styled
 
 
-def _new_figure(height: float) -> "NotebookFigure":
+def new_figure(height: float) -> "NotebookFigure":
     """Return an empty figure as wide as the text, ``height`` inches high."""
     from mlhpc.notebook_figure import NotebookFigure
 
@@ -139,7 +139,7 @@ def value_of(record: Record, name: str) -> Quantity:
     return measured(record, None if name in (record.metric, "median") else name)
 
 
-@_in_style
+@in_style
 def plot_records(
     records: Sequence[Record],
     *,
@@ -165,7 +165,7 @@ def plot_records(
     points = [point for group in groups.values() for point in group]
     numeric = all(isinstance(point.x, int | float) and not isinstance(point.x, bool) for point in points)
     factor, unit = scale_for(max(point.value for point in points), points[0].quantity.unit)
-    figure = _new_figure(4.0 if numeric else 1.6 + 0.34 * len(points))
+    figure = new_figure(4.0 if numeric else 1.6 + 0.34 * len(points))
     axes = figure.subplots()
     value_label = f"{y_label or words(y)} ({unit})" if unit else y_label or words(y)
     if numeric:
@@ -276,7 +276,7 @@ def _choose_scale(axes: "Axes", which: str, values: Sequence[float]) -> None:
     axis.set_minor_formatter(NullFormatter())
 
 
-@_in_style
+@in_style
 def plot_fit(
     sizes: Sequence[float],
     seconds: Sequence[float],
@@ -302,7 +302,7 @@ def plot_fit(
         )
     factor, unit = scale_for(max(seconds), "s")
     grid = np.geomspace(min(sizes), max(sizes), 200)
-    figure = _new_figure(4.0)
+    figure = new_figure(4.0)
     axes = figure.subplots()
     axes.plot(
         sizes, np.asarray(seconds) / factor, color=COLOURS[0], marker="o", linestyle="none", label=label
@@ -319,7 +319,7 @@ def plot_fit(
     return figure
 
 
-@_in_style
+@in_style
 def plot_ranges(rows: Sequence[Range], *, label: str, unit: str = "x") -> "NotebookFigure":
     """Draw for each row the range that a source claims, and what was measured as points with intervals.
 
@@ -330,7 +330,7 @@ def plot_ranges(rows: Sequence[Range], *, label: str, unit: str = "x") -> "Noteb
     """
     if not rows:
         raise UsageError("There is no claim to draw.")
-    figure = _new_figure(1.5 + 0.6 * len(rows))
+    figure = new_figure(1.5 + 0.6 * len(rows))
     axes = figure.subplots()
     for place, row in enumerate(rows):
         _draw_claimed(axes, place, row, label="claimed" if place == 0 else None)

@@ -27,7 +27,7 @@ _WITHOUT_PROSE = frozenset().union(
     _VALUE_DIRECTIVES, _SITE_DIRECTIVES, _LESSON_DIRECTIVES, _LIST_DIRECTIVES, _CODE_DIRECTIVES
 )
 _ARGUMENT_IS_A_NAME = frozenset({"figure", "image", "solution"})
-PICTURES = frozenset({"figure", "image", "claim-plot", "record-plot", "mermaid"})
+PICTURES = frozenset({"figure", "image", "claim-plot", "record-plot", "mermaid", "storage-picture"})
 
 _DIRECTIVE = re.compile(r"\{(?P<name>[\w:-]+)\}\s*(?P<argument>.*)")
 _OPTION = re.compile(r":(?P<key>[\w-]+):\s*(?P<value>.*)")
