@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import total_ordering
 from typing import Any, Self
 
@@ -125,7 +126,7 @@ class Size(_Quantity):
         match = re.fullmatch(rf"({_NUMBER}) ?([A-Za-z]+)", text, re.ASCII)
         if match is None or match[2] not in _BYTES:
             raise ValueError(f"{text!r} is not a size with a unit; write {cls._EXAMPLE}")
-        return cls(round(float(match[1]) * _BYTES[match[2]]), text)
+        return cls(round(Decimal(match[1]) * _BYTES[match[2]]), text)
 
     @property
     def mebibytes(self) -> int:
