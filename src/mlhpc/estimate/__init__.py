@@ -1,0 +1,1 @@
+"""What a run will need, from counting and from small measurements: memory and time."""
