@@ -4,7 +4,11 @@ import json
 import subprocess
 import sys
 
+import pytest
+from pydantic import TypeAdapter
+
 from mlhpc.machine import Machine, inspect
+from mlhpc.machine.storage import StorageTier
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -41,3 +45,26 @@ def test_no_heavy_import() -> None:
 
 def test_unknown_option_is_refused() -> None:
     assert run("--gpu").returncode == 2
+
+
+def test_storage_lists_places_and_says_that_a_quota_is_another_thing() -> None:
+    done = run("--storage")
+    assert done.returncode == 0, done.stderr
+    header, *rows = done.stdout.splitlines()
+    assert header.split()[:3] == ["place", "path", "kind"]
+    assert any(row.startswith("home") for row in rows)
+    assert "quota" in rows[-1]
+
+
+def test_storage_as_json_is_the_model() -> None:
+    done = run("--storage", "--json")
+    assert done.returncode == 0, done.stderr
+    tiers = TypeAdapter(tuple[StorageTier, ...]).validate_json(done.stdout)
+    assert "temporary" in [tier.role for tier in tiers]
+
+
+def test_storage_tells_of_a_folder_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TMPDIR", "/no/such/folder")
+    done = run("--storage")
+    assert done.returncode == 0, done.stderr
+    assert "$TMPDIR (/no/such/folder): No such file or directory" in done.stdout

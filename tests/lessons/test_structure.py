@@ -50,3 +50,8 @@ def test_a_missing_part_is_named(lesson: LessonFiles, edit: Edit, old: str, new:
     edit(lesson.episode, old, new)
     found = messages(lesson)
     assert any(expected in message for message in found), found
+
+
+def test_a_picture_made_from_a_profile_brings_its_own_alt_text(lesson: LessonFiles, edit: Edit) -> None:
+    edit(lesson.episode, "## The case", "## The case\n\n```{storage-picture} osc\n```\n")
+    assert messages(lesson) == []

@@ -116,3 +116,12 @@ class Annotating(Protocol):
     def notes(self, records: Sequence[Record]) -> Sequence[str]:
         """Return sentences about the records of one run."""
         ...
+
+
+@runtime_checkable
+class Capped(Protocol):
+    """A workload of many cases, each of which gets less time than the tier allows."""
+
+    def maximum_seconds(self, tier: Tier) -> float:
+        """Return the most seconds that the samples of one case may take together."""
+        ...

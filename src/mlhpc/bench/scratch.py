@@ -6,6 +6,8 @@ from abc import ABC, abstractmethod
 from pathlib import Path
 
 from mlhpc.errors import MlhpcError, UsageError
+from mlhpc.machine.mounts import mount_of, read_mounts
+from mlhpc.machine.sources import Sources
 
 SETTING = "MLHPC_DATA"
 
@@ -33,12 +35,12 @@ def scratch_parent() -> Path:
 
 def filesystem_kind(path: Path) -> str:
     """Return the kind of file system, for instance ``ext4``, ``lustre`` or ``tmpfs``; else ``unknown``."""
-    import psutil
-
+    sources = Sources()
     place = path.resolve()
-    # Where one is mounted over another, the later entry is the one in sight.
-    mounts = {Path(mount.mountpoint): mount.fstype for mount in psutil.disk_partitions(all=True)}
-    return next((mounts[folder] for folder in (place, *place.parents) if folder in mounts), "unknown")
+    # Where the path is not there yet, the folder decides in which it will be made.
+    existing = next(folder for folder in (place, *place.parents) if folder.exists())
+    mount = mount_of(existing, read_mounts(sources), sources)
+    return mount.file_system if mount is not None else "unknown"
 
 
 class SharedFolder(ABC):
@@ -48,7 +50,9 @@ class SharedFolder(ABC):
     process removes the folder too, after Ctrl-C as well.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, parent: Path | None = None) -> None:
+        """Note where to make it: in ``parent``, or else where ``scratch_parent`` says."""
+        self._parent = parent
         self._users = 0
         self._folder: tempfile.TemporaryDirectory[str] | None = None
 
@@ -70,14 +74,16 @@ class SharedFolder(ABC):
             MlhpcError: if the files cannot be written; nothing is left then.
         """
         if self._folder is None:
-            self._folder = tempfile.TemporaryDirectory(prefix="mlhpc-bench-", dir=scratch_parent())
+            self._folder = tempfile.TemporaryDirectory(
+                prefix="mlhpc-bench-", dir=self._parent or scratch_parent()
+            )
             try:
                 self._fill()
             except OSError as error:
                 self._remove()
+                elsewhere = "" if self._parent else f", or set {SETTING} to a folder that has more"
                 raise MlhpcError(
-                    f"Cannot write the files of the benchmark ({error.strerror}): "
-                    f"free some space, or set {SETTING} to a folder that has more."
+                    f"Cannot write the files of the benchmark ({error.strerror}): free some space{elsewhere}."
                 ) from error
             except BaseException:
                 self._remove()

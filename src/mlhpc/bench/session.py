@@ -3,11 +3,11 @@
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median
 from typing import TYPE_CHECKING, Literal
 
-from mlhpc.bench.case import Case, CaseUnavailable, Prepared, Request, Workload
+from mlhpc.bench.case import Capped, Case, CaseUnavailable, Prepared, Request, Workload
 from mlhpc.bench.device import synchroniser, threads_per_process
 from mlhpc.bench.interruption import shielded
 from mlhpc.bench.numerics import WrongNumbers, require
@@ -63,7 +63,7 @@ class Session:
     ) -> None:
         self._workload, self._request, self._ranks = workload, request, ranks
         self._on_progress, self._sink, self._on_group = on_progress, sink, on_group
-        self._limits = limits_for(request.tier, request.device)
+        self._limits = _limits(workload, request)
         self._cases: Sequence[Case] = ()
         self._seen: list[str] = []
         """Labels of the cases whose timing has ended, in whatever way."""
@@ -255,6 +255,15 @@ class Session:
         share = 1.0 if stage == "done" else done / max(1, len(self._cases))
         middle = median(samples) if samples else None
         self._on_progress(Progress(self._workload.name, label, stage, share, len(samples), middle, reason))
+
+
+def _limits(workload: Workload, request: Request) -> Limits:
+    limits = limits_for(request.tier, request.device)
+    if not isinstance(workload, Capped):
+        return limits
+    return replace(
+        limits, maximum_seconds=min(limits.maximum_seconds, workload.maximum_seconds(request.tier))
+    )
 
 
 def _share_done(sampler: Sampler, limits: Limits) -> float:

@@ -25,7 +25,7 @@ def register(app: typer.Typer) -> None:
     @app.command("bench")
     def bench(
         name: Annotated[
-            str, typer.Argument(help="A workload, or all: dense, loading, peak, resnet50, xgboost.")
+            str, typer.Argument(help="A workload, or all: dense, loading, peak, resnet50, storage, xgboost.")
         ],
         device: Annotated[Literal["cpu", "cuda"], typer.Option(help="Where to compute.")] = "cpu",
         gpus: Annotated[int | None, typer.Option(min=1, help="GPUs that work together (cuda).")] = None,

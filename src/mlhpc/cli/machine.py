@@ -5,7 +5,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from mlhpc.machine import Machine
+    from mlhpc.machine.storage import StorageTier
 
 GIBIBYTE = 2**30
 
@@ -16,8 +19,14 @@ def register(app: typer.Typer) -> None:
     @app.command("machine")
     def machine(
         json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
+        storage: Annotated[
+            bool, typer.Option("--storage", help="Show the places for files instead, with what is free.")
+        ] = False,
     ) -> None:
         """Show the cores, memory, GPUs and job that this process may use, and what to watch out for."""
+        if storage:
+            _show_storage(json=json)
+            return
         from mlhpc.machine import inspect
 
         found = inspect()
@@ -40,6 +49,59 @@ def describe(machine: "Machine") -> str:
     lines = [f"{name:<18}{value}" for name, value in rows]
     lines += [f"{'warning':<18}{warning}" for warning in machine.warnings]
     return "\n".join(lines)
+
+
+QUOTA_NOTE = (
+    "Free is what the file system has left; your own quota may end earlier, in bytes or in files. Ask for it "
+    "with the command of the site (quota -s, lfs quota, mmlsquota, beegfs-ctl --getquota)."
+)
+
+
+def _show_storage(*, json: bool) -> None:
+    from pydantic import TypeAdapter
+
+    from mlhpc.machine.storage import StorageTier, find_storage
+
+    tiers = find_storage()
+    if json:
+        typer.echo(TypeAdapter(tuple[StorageTier, ...]).dump_json(tiers, indent=2))
+        return
+    typer.echo(describe_storage(tiers))
+
+
+def describe_storage(tiers: "Sequence[StorageTier]") -> str:
+    """Return the listing of storage tiers: a line for each place, then what the numbers do not say."""
+    from mlhpc.text_table import format_table
+
+    header = ("place", "path", "kind", "file system", "free", "of", "free inodes", "write", "inside")
+    rows = [
+        (
+            tier.name,
+            tier.path,
+            *_filled(tier),
+            "yes" if tier.writable else "no",
+            ", ".join(tier.inside) or "-",
+        )
+        for tier in tiers
+        if tier.fault is None
+    ]
+    lines = [format_table(header, rows)]
+    lines += [f"{tier.name} ({tier.path}): {tier.fault}" for tier in tiers if tier.fault is not None]
+    shared = len(rows) > len({tier.number for tier in tiers if tier.fault is None})
+    if shared:
+        lines.append(
+            "Places whose file system has the same number in brackets share its space and its speed."
+        )
+    return "\n".join([*lines, QUOTA_NOTE])
+
+
+def _filled(tier: "StorageTier") -> tuple[str, str, str, str, str]:
+    """Return kind, file system, free and total bytes and free inodes as text."""
+    sizes = [
+        "?" if size is None else f"{size / GIBIBYTE:,.1f} GiB" for size in (tier.free_bytes, tier.total_bytes)
+    ]
+    inodes = "not counted" if tier.free_inodes is None else f"{tier.free_inodes:,}"
+    return tier.kind, f"{tier.file_system} ({tier.number})", sizes[0], sizes[1], inodes
 
 
 def _cores(machine: "Machine") -> str:

@@ -28,6 +28,8 @@ _WITHOUT_PROSE = frozenset().union(
 )
 _ARGUMENT_IS_A_NAME = frozenset({"figure", "image", "solution"})
 PICTURES = frozenset({"figure", "image", "claim-plot", "record-plot", "mermaid", "storage-picture"})
+_ALT_FROM_DATA = {"storage-picture": "the tiers of a site, in words from its profile"}
+"""Directives that write their own alt text, and what it says."""
 
 _DIRECTIVE = re.compile(r"\{(?P<name>[\w:-]+)\}\s*(?P<argument>.*)")
 _OPTION = re.compile(r":(?P<key>[\w-]+):\s*(?P<value>.*)")
@@ -126,7 +128,7 @@ def _fence(token: "Token", line: int) -> Iterator[Part]:
     options, body, skipped = _split_options(token.content)
     yield Directive(name, argument, line, options)
     if name in PICTURES:
-        yield Picture(options.get("alt", ""), line)
+        yield Picture(options.get("alt", _ALT_FROM_DATA.get(name, "")), line)
     for key in ("alt", "caption"):
         if key in options:
             yield Prose(options[key], line)
