@@ -50,6 +50,8 @@ notebooks: setup ## execute the notebooks' sources to their pairs (STEM=... for 
 
 test: setup ## all checks: style, types, unit, lessons, notebooks, site, browser
 	@setup/system.sh browser
+	@setup/system.sh ruby
+	@setup/system.sh shellcheck
 	@$(MAKE) --no-print-directory style types unit notebooks-test
 
 style: setup

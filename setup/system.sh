@@ -2,6 +2,8 @@
 # Installs what the machine lacks, when run as root on Debian or Ubuntu; otherwise names it and the command to run.
 #   setup/system.sh venv       Python's venv module
 #   setup/system.sh browser    Chromium, for the tests of the site
+#   setup/system.sh ruby       Ruby, for the tests of the Open OnDemand app
+#   setup/system.sh shellcheck shellcheck, for the tests of generated scripts
 set -euo pipefail
 
 find_browser() {
@@ -36,8 +38,14 @@ browser)
     find_browser >/dev/null ||
         need "Chromium" "the tests open the site in a browser; CHROMIUM=/path/to/chrome names another" chromium fonts-dejavu-core
     ;;
+ruby)
+    command -v ruby >/dev/null || need "Ruby" "the tests render the Open OnDemand app as a portal does" ruby
+    ;;
+shellcheck)
+    command -v shellcheck >/dev/null || need "shellcheck" "the tests check the scripts that are generated" shellcheck
+    ;;
 *)
-    echo "setup: usage: setup/system.sh venv|browser" >&2
+    echo "setup: usage: setup/system.sh venv|browser|ruby|shellcheck" >&2
     exit 2
     ;;
 esac

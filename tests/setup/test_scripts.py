@@ -50,19 +50,22 @@ def test_an_unknown_part_of_the_system_is_refused() -> None:
     assert "usage" in done.stderr
 
 
-def test_a_missing_browser_is_named_with_the_command_to_run(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("part", "package"), [("browser", "chromium"), ("ruby", "ruby"), ("shellcheck", "shellcheck")]
+)
+def test_a_missing_program_is_named_with_the_command_to_run(tmp_path: Path, part: str, package: str) -> None:
     for name in ("bash", "id", "apt-get"):
         (tmp_path / name).write_text("#!/bin/sh\necho 1000\n" if name == "id" else "#!/bin/sh\n")
         (tmp_path / name).chmod(0o755)
     done = subprocess.run(
-        ["/bin/bash", str(ROOT / "setup" / "system.sh"), "browser"],
+        ["/bin/bash", str(ROOT / "setup" / "system.sh"), part],
         env={"PATH": str(tmp_path)},
         capture_output=True,
         text=True,
         check=False,
     )
     assert done.returncode == 1
-    assert "Run: sudo apt-get install chromium" in done.stderr
+    assert f"Run: sudo apt-get install {package}" in done.stderr
 
 
 def serve(*arguments: str) -> subprocess.CompletedProcess[str]:

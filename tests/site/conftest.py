@@ -42,10 +42,10 @@ def _built(root: Path, own_records: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def course_site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the course's own site: the one in ``MLHPC_SITE``, or built from a copy of the checkout."""
-    setting = os.environ.get("MLHPC_SITE")
+    """Return the course's own site: the one in ``MLHPC_BUILT_SITE``, or built from a copy of the checkout."""
+    setting = os.environ.get("MLHPC_BUILT_SITE")
     if setting:
-        assert (Path(setting) / "index.html").is_file(), f"MLHPC_SITE={setting} holds no site"
+        assert (Path(setting) / "index.html").is_file(), f"MLHPC_BUILT_SITE={setting} holds no site"
         return Path(setting)
     root = tmp_path_factory.mktemp("course")
     shutil.copy(COURSE / "_config.yml", root)

@@ -1,0 +1,1 @@
+"""An Open OnDemand app for the course, made from a site's profile."""
