@@ -49,21 +49,21 @@ RATIO = "confirm:\n  kind: ratio\n  numerator: resnet50?device=cpu\n"
 @pytest.mark.parametrize(
     ("rest", "fault"),
     [
-        ("valeu: {low: 1}", "claims.yml:13: claims[0].valeu: unknown key; did you mean value."),
-        ("value: {low: 1, hihg: 2}\nunit: x", "claims[0].value.hihg: unknown key; did you mean high."),
-        ("value: {low: 2, high: 1}\nunit: x", "claims.yml:13: claims[0].value: low (2) is above high (1)."),
+        ("valeu: {low: 1}", "claims.yml:13: claims.one.valeu: unknown key; did you mean value."),
+        ("value: {low: 1, hihg: 2}\nunit: x", "claims.one.value.hihg: unknown key; did you mean high."),
+        ("value: {low: 2, high: 1}\nunit: x", "claims.yml:13: claims.one.value: low (2) is above high (1)."),
         ("value: {low: 2, value: 1}\nunit: x", "give either value, or low, high or both."),
         ("value: {}\nunit: x", "give either value, or low, high or both."),
         ("value: {low: 2, within: 0.1}\nunit: x", "within belongs to a single value"),
-        ("value: {value: 2, within: 10}\nunit: x", "claims[0].value.within: input should be less than 1"),
-        ("value: {low: .nan}\nunit: x", "claims[0].value.low: input should be a finite number"),
+        ("value: {value: 2, within: 10}\nunit: x", "claims.one.value.within: input should be less than 1"),
+        ("value: {low: .nan}\nunit: x", "claims.one.value.low: input should be a finite number"),
         ("value: {low: 2}", "value and unit go together"),
         ("unit: x", "value and unit go together"),
-        ("basis: guessed", "claims[0].basis: input should be 'stated', 'derived' or 'estimate'"),
-        (VALUE + RATIO, "claims.yml:15: claims[0].confirm.denominator: this key is missing."),
+        ("basis: guessed", "claims.one.basis: input should be 'stated', 'derived' or 'estimate'"),
+        (VALUE + RATIO, "claims.yml:15: claims.one.confirm.denominator: this key is missing."),
         (
             VALUE + RATIO + "  denominator: '?x'\n",
-            "claims.yml:18: claims[0].confirm.denominator: the reference '?x' must start with the name",
+            "claims.yml:18: claims.one.confirm.denominator: the reference '?x' must start with the name",
         ),
         (VALUE + RATIO + "  denominator: {workload: dense}\n", "write it as one line of text"),
         (
@@ -71,7 +71,7 @@ RATIO = "confirm:\n  kind: ratio\n  numerator: resnet50?device=cpu\n"
             "confirm.macth: unknown key; did you mean match",
         ),
         (VALUE.replace("x", "s") + RATIO + "  denominator: dense\n", "a ratio has the unit x or share or %"),
-        (VALUE + "confirm: {kind: guess}\n", "claims.yml:15: claims[0].confirm: input tag 'guess'"),
+        (VALUE + "confirm: {kind: guess}\n", "claims.yml:15: claims.one.confirm: input tag 'guess'"),
         (RATIO + "  denominator: dense\n", "confirm needs a value"),
         (
             VALUE + "confirm: {kind: consistency, divided_by: b, because: x}\n",
@@ -79,7 +79,7 @@ RATIO = "confirm:\n  kind: ratio\n  numerator: resnet50?device=cpu\n"
         ),
         (
             VALUE + "confirm: {kind: consistency, divided_by: two, because: x, at_most: 4}\n",
-            "claims.yml:15: claims[0].confirm.divided_by: there is no claim two.",
+            "claims.yml:15: claims.one.confirm.divided_by: there is no claim two.",
         ),
     ],
 )
@@ -100,7 +100,7 @@ def test_an_unknown_source_and_an_id_twice_are_both_named(tmp_path: Path) -> Non
 
 def test_claims_that_cannot_be_divided_are_refused(tmp_path: Path) -> None:
     check = "confirm: {kind: consistency, divided_by: two, because: x, at_most: 4}\n"
-    with pytest.raises(MlhpcError, match=r":15: claims\[0\]\.confirm\.divided_by: two has the unit s"):
+    with pytest.raises(MlhpcError, match=r":15: claims\.one\.confirm\.divided_by: two has the unit s"):
         ledger(tmp_path, entry(VALUE + check), entry("value: {low: 1, high: 2}\nunit: s", id="two"))
     with pytest.raises(MlhpcError, match="two ends above zero"):
         ledger(tmp_path, entry(VALUE + check), entry("value: {high: 2}\nunit: x", id="two"))

@@ -106,7 +106,7 @@ def test_the_limits_of_a_profile_are_the_forms(tmp_path: Path) -> None:
     app = written(request_for("sagehen", "sagehen", "pomona"), tmp_path / "app")
     fields = form(app)["attributes"]
     assert (fields["bc_num_hours"]["max"], fields["mlhpc_cores"]["max"]) == (720, 128)
-    assert (fields["mlhpc_memory"]["max"], fields["mlhpc_gpus"]["max"]) == (465, 1)
+    assert (fields["mlhpc_memory"]["max"], fields["mlhpc_gpus"]["max"]) == (500, 1)
     assert fields["bc_num_hours"]["help"] == "At most 720 in amd, 720 in gpu, 2 in short."
     options = {option[1]: option[2] for option in fields["mlhpc_resources"]["options"]}
     assert options["short"] == {"data-hide-mlhpc-gpus": True, "data-max-bc-num-hours": 2}
@@ -119,7 +119,7 @@ def test_more_than_a_partition_allows_is_refused_with_the_limit(tmp_path: Path) 
         app, mlhpc_resources="short", bc_num_hours=3
     )
     assert "129 cores are more than the 128" in refusal(app, mlhpc_cores=129)
-    assert "466 GiB of memory are more than the 465" in refusal(app, mlhpc_memory=466)
+    assert "501 GiB of memory are more than the 500" in refusal(app, mlhpc_memory=501)
     assert "2 GPUs are more than the 1" in refusal(app, mlhpc_resources="gpu a100", mlhpc_gpus=2)
     assert submit(app, mlhpc_resources="amd", mlhpc_gpus=2)["queue_name"] == "amd"
 
@@ -206,7 +206,7 @@ def test_a_class_fixes_what_it_names_and_nothing_else(tmp_path: Path) -> None:
         ({"hours": 721}, "--hours 721: sessions there may have at most 720 hours."),
         ({"partition": "short", "hours": 3}, "--hours 3: sessions there may have at most 2 hours."),
         ({"cores": 129}, "at most 128 cores"),
-        ({"memory": 466}, "at most 465 GiB"),
+        ({"memory": 501}, "at most 500 GiB"),
         ({"gpu": "a100", "gpus": 2}, "at most 1 GPUs"),
         ({"gpu": "h100"}, "cannot have --gpu h100; there are: amd with no GPU, gpu with a100 GPU"),
         ({"partition": "gpu", "gpu": "none"}, "cannot have --partition gpu --gpu none"),

@@ -87,7 +87,7 @@ REFUSED = [
     ("osc", {"cluster": "ascend", "gpu": "a100", "account": "x"}, "a100-40g or a100-80g"),
     ("osc", {"cluster": "cardinal", "gpu": "h100", "account": "x", "time": "200 h"}, "168 h"),
     ("osc", {"cluster": "pitzer", "gpu": "v100", "gpus": 3, "account": "x"}, r"2 GPUs.*--gpu v100-quad"),
-    ("osc", {"cluster": "pitzer", "gpu": "v100", "account": "x", "memory": "1 TB"}, "363 GiB"),
+    ("osc", {"cluster": "pitzer", "gpu": "v100", "account": "x", "memory": "1 TB"}, "371680 MiB"),
     ("osc", {"cluster": "pitzer", "account": "x", "cores": 41}, "40 cores"),
     ("osc", {"cluster": "pitzer"}, r"needs an account.*PAS1234.*--account"),
     ("osc", {"account": "x"}, r"several clusters \(pitzer, ascend, cardinal\).*--cluster"),

@@ -26,6 +26,7 @@ def test_what_is_not_known_says_whom_to_ask() -> None:
     ("place", "text"),
     [
         ("site.support", "oschelp@osc.edu"),
+        ("clusters.pitzer.partitions.gpu.memory_per_node", "371680 MiB (363.0 GiB)"),
         ("clusters.pitzer.account.required", "yes"),
         ("clusters.pitzer.partitions.gpu-quad.max_time", "168 h"),
         ("clusters.pitzer.partitions.gpu.gpus", "v100"),
@@ -47,6 +48,17 @@ def test_a_name_with_a_dot_is_one_step() -> None:
 
 def test_the_parts_of_something_unknown_are_unknown() -> None:
     assert fact(load_site("generic"), "clusters.slurm.ondemand.url").text is None
+
+
+@pytest.mark.parametrize("place", ["clusters.slurm.ondemand.urll", "storage.scratch.purge.after.days"])
+def test_a_misspelt_part_of_something_unknown_is_refused(place: str) -> None:
+    with pytest.raises(UsageError, match="no fact"):
+        fact(load_site("generic"), place)
+
+
+def test_what_stands_in_no_row_has_the_sources_of_its_cluster() -> None:
+    found = fact(load_site("osc"), "clusters.pitzer.login_host")
+    assert [one.title for one in found.sources] == [load_site("osc").sources["lab-guide"].title]
 
 
 @pytest.mark.parametrize(

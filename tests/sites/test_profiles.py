@@ -6,13 +6,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mlhpc.errors import MlhpcError, UsageError
-from mlhpc.sites.check import doubts
+from mlhpc.sites.doubts import doubts
 from mlhpc.sites.json_schema import schema_text
 from mlhpc.sites.load import check_text, find_profile, load_site, load_sites, site_ids, sites_folder
 from mlhpc.sites.schema import Site
@@ -52,6 +53,17 @@ def test_the_schema_for_editors_is_current() -> None:
     assert (sites_folder() / "schema.json").read_text(encoding="utf-8") == schema_text(), (
         "run: mlhpc site schema --out data/sites/schema.json"
     )
+
+
+def test_profiles_follow_the_schema_for_editors() -> None:
+    validator = jsonschema.Draft202012Validator(json.loads(schema_text()))
+    for path in sorted(sites_folder().glob("*.yml")):
+        # Editors read the file as JSON, where a date is text.
+        plain = json.loads(json.dumps(yaml.safe_load(path.read_text(encoding="utf-8")), default=str))
+        assert [error.message for error in validator.iter_errors(plain)] == []
+    wrong = copy.deepcopy(OSC)
+    pitzer(wrong)["partitions"][0]["max_time"] = 168
+    assert not validator.is_valid(json.loads(json.dumps(wrong, default=str)))
 
 
 def test_a_profile_survives_being_written_as_json() -> None:
@@ -113,6 +125,22 @@ FAULTS: dict[str, tuple[Change, str]] = {
         lambda data: data["unknown"][0].update(what="clusters.pitzer.limit"),
         "did you mean limits",
     ),
+    "limits without a source": (
+        lambda data: pitzer(data).update(limits={"max_array_size": 1001}),
+        "limits need a source",
+    ),
+    "more memory for a core than a node has": (
+        lambda data: pitzer(data)["partitions"][2].update(memory_per_core="1 TB"),
+        "more than a whole node has",
+    ),
+    "the job's number in a path that all jobs see": (
+        lambda data: tier(data, "scratch").update(path="/scratch/{job_id}"),
+        "the role is job-local",
+    ),
+    "a partition of the portal that is not there": (
+        lambda data: pitzer(data)["ondemand"].update(partitions=["serial"]),
+        "no partition is called",
+    ),
     "GPUs per node without GPUs": (
         lambda data: pitzer(data)["partitions"][0].update(gpus_per_node=2),
         "names no GPUs",
@@ -156,9 +184,50 @@ def test_units_that_are_hardly_right_are_doubted() -> None:
     data = copy.deepcopy(OSC)
     pitzer(data)["gpus"][0]["memory"] = "16 MB"
     pitzer(data)["partitions"][0]["max_time"] = "168 days"
+    pitzer(data)["partitions"][2]["memory_per_core"] = "92.92 GiB"
     tier(data, "scratch")["purge"]["after"] = "60 min"
     found = doubts(Site.model_validate(data))
-    assert [one.place[-1] for one in found] == ["memory", "max_time", "after"]
+    assert [one.place[-1] for one in found if one.reason.endswith("right unit?")] == [
+        "memory", "max_time", "memory_per_core", "after",
+    ]  # fmt: skip
+
+
+def test_lists_that_were_not_kept_up_are_doubted() -> None:
+    data = copy.deepcopy(OSC)
+    tier(data, "scratch")["purge"]["after"] = "30 days"
+    pitzer(data)["limits"] = {"max_array_size": 1001, "source": "sinfo"}
+    data["sources"]["spare"] = {"title": "x", "where": "y", "read": "2026-12-01"}
+    reasons = [one.reason for one in doubts(Site.model_validate(data))]
+    assert reasons == [
+        "the profile uses 30 days, which is none of these (60 days; 90 days): add it?",
+        "the profile knows it (1001): delete this entry?",
+        "nothing in the profile names this source: delete it?",
+    ]
+
+
+def test_two_defaults_of_a_pool_are_refused() -> None:
+    data = yaml.safe_load((sites_folder() / "ospool-chtc.yml").read_text(encoding="utf-8"))
+    data["clusters"][0]["categories"][1]["default"] = True
+    with pytest.raises(
+        MlhpcError, match=r"clusters\.ospool\.categories\.long\.default: medium is the default already"
+    ):
+        check_text(yaml.safe_dump(data, sort_keys=False), Path("mine.yml"))
+
+
+def test_a_gpu_that_no_flavor_of_a_cloud_has_is_refused() -> None:
+    data = yaml.safe_load((sites_folder() / "nairr.yml").read_text(encoding="utf-8"))
+    data["clusters"][4]["flavors"][0]["gpus"] = []
+    with pytest.raises(
+        MlhpcError, match=r"clusters\.jetstream2\.gpus\.a100-slice\.id: no flavor offers the GPU"
+    ):
+        check_text(yaml.safe_dump(data, sort_keys=False), Path("mine.yml"))
+
+
+def test_rows_are_named_by_their_name() -> None:
+    data = copy.deepcopy(OSC)
+    pitzer(data)["partitions"][2]["max_time"] = 7
+    with pytest.raises(MlhpcError, match=r"clusters\.pitzer\.partitions\.gpu\.max_time: 7 has no unit"):
+        check_text(yaml.safe_dump(data, sort_keys=False), Path("mine.yml"))
 
 
 LEAVES = st.one_of(

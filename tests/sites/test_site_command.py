@@ -27,6 +27,12 @@ def test_list_names_every_site() -> None:
     ]  # fmt: skip
 
 
+def test_list_as_json_can_be_read() -> None:
+    found = {one["id"]: one for one in json.loads(site("list", "--json").stdout)}
+    assert found["osc"]["clusters"] == ["pitzer", "ascend", "cardinal"]
+    assert found["generic"]["gpu_kinds"] == 0
+
+
 def test_show_tells_conflicts_unknowns_and_sources() -> None:
     done = site("show", "sagehen")
     for part in ("SOURCES DISAGREE", "NOT KNOWN", "SOURCES", "l40s", "/bigdata/{lab}", "its-hpc@pomona.edu"):
@@ -40,6 +46,20 @@ def test_show_as_json_can_be_read_back() -> None:
 def test_check_of_all_is_clean() -> None:
     done = site("check")
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_check_tells_doubts_and_does_not_fail(tmp_path: Path) -> None:
+    path = tmp_path / "mine.yml"
+    text = (sites_folder() / "osc.yml").read_text()
+    path.write_text(text.replace("max_time: 168 h", "max_time: 168 days", 1))
+    done = site("check", str(path))
+    assert done.returncode == 0
+    assert "clusters.pitzer.partitions.cpu.max_time: 168 days is unusually long: right unit?" in done.stderr
+
+
+def test_show_says_how_to_ask_for_a_gpu_and_what_a_session_may_use() -> None:
+    assert "--gpus-per-node=v100:1" in site("show", "osc").stdout
+    assert "a session of the portal has at most time: 4 h" in site("show", "ospool-chtc").stdout
 
 
 def test_check_names_faults_of_each_file_and_fails(tmp_path: Path) -> None:

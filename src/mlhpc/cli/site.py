@@ -23,12 +23,17 @@ def register(app: typer.Typer) -> None:
     app.add_typer(site_app, name="site")
 
 
-def list_() -> None:
+def list_(
+    json_: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
+) -> None:
     """List the profiles of the course."""
-    from mlhpc.sites.listing import overview
+    import json
+
+    from mlhpc.sites.listing import overview, summary
     from mlhpc.sites.load import load_sites
 
-    typer.echo(overview(load_sites()))
+    found = load_sites()
+    typer.echo(json.dumps([summary(site) for site in found], indent=2) if json_ else overview(found))
 
 
 def show(
@@ -54,7 +59,7 @@ def check(
     Each fault names file, line and key. Exit status 1 if there is one; doubts are only told.
     """
     from mlhpc.errors import MlhpcError
-    from mlhpc.sites.check import doubts
+    from mlhpc.sites.doubts import doubts
     from mlhpc.sites.load import checked, find_profile, read_profile, site_ids
 
     failed = False
@@ -67,7 +72,7 @@ def check(
             failed = True
             continue
         for doubt in doubts(site):
-            typer.echo(f"{located.fault(doubt.place, doubt.reason)}?", err=True)
+            typer.echo(located.fault(doubt.place, doubt.reason), err=True)
         typer.echo(
             f"{located.path}: sound; {len(site.conflicts)} conflicts, {len(site.unknown)} facts not known"
         )

@@ -46,7 +46,7 @@ def _check_braces(path: str) -> str:
     return path
 
 
-Words = Annotated[tuple[str, ...], BeforeValidator(_as_tuple)]
+Words = Annotated[tuple[str, ...], BeforeValidator(_as_tuple, json_schema_input_type=str | tuple[str, ...])]
 """A list of words; one word may stand without brackets."""
 
 PathTemplate = Annotated[str, Field(min_length=1), AfterValidator(_check_braces)]

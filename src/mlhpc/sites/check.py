@@ -1,13 +1,13 @@
-"""Faults that only show when rows are held against each other, and values that are hardly right."""
+"""Faults that only show when the rows of a profile are held against each other."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from mlhpc.errors import UsageError
-from mlhpc.sites.clusters import Cluster, CondorPool, Gpu, Partition, SlurmCluster
+from mlhpc.sites.clusters import Cloud, Cluster, CondorPool, Gpu, Limits, Partition, SlurmCluster
 from mlhpc.sites.facts import all_sources, locate
-from mlhpc.sites.quantities import Duration, Size
+from mlhpc.sites.quantities import Duration
 from mlhpc.sites.schema import Site, Tier
 
 FIRST_BF16 = 8
@@ -35,50 +35,6 @@ def faults(site: Site) -> tuple[Fault, ...]:
     )
 
 
-def doubts(site: Site) -> tuple[Fault, ...]:
-    """Return what is possible and hardly right: probably a wrong unit or a digit too many."""
-    found: list[Fault] = []
-    for number, cluster in enumerate(site.clusters):
-        for row, gpu in enumerate(cluster.gpus):
-            place = ("clusters", number, "gpus", row, "memory")
-            found += _outside(place, gpu.memory, "1 GB", "1 TB", f"the memory of the GPU {gpu.id}")
-        if isinstance(cluster, SlurmCluster):
-            found += _partition_doubts(number, cluster.partitions)
-    for number, tier in enumerate(site.storage):
-        found += _outside(
-            ("storage", number, "quota"), tier.quota, "100 MB", "10 PB", f"the quota of {tier.id}"
-        )
-        after = tier.purge.after
-        if after is not None and not 1 <= after.hours / 24 <= 1000:
-            found.append(
-                Fault(("storage", number, "purge", "after"), f"a purge after {after} is unusual: right unit")
-            )
-    return tuple(found)
-
-
-def _partition_doubts(number: int, rows: Sequence[Partition]) -> Iterator[Fault]:
-    for row, partition in enumerate(rows):
-        place = ("clusters", number, "partitions", row)
-        if isinstance(partition.max_time, Duration) and partition.max_time.hours > 60 * 24:
-            yield Fault((*place, "max_time"), f"{partition.max_time} is unusually long: right unit")
-        if partition.cores_per_node and partition.cores_per_node > 1024:
-            yield Fault((*place, "cores_per_node"), "more than 1024 cores in a node: right column")
-        yield from _outside(
-            (*place, "memory_per_node"),
-            partition.memory_per_node,
-            "1 GB",
-            "100 TB",
-            f"the memory of {partition.name}",
-        )
-
-
-def _outside(
-    place: tuple[str | int, ...], size: Size | None, low: str, high: str, what: str
-) -> Iterator[Fault]:
-    if size is not None and not Size.parse(low) <= size <= Size.parse(high):
-        yield Fault(place, f"{what} is {size}, outside of {low} to {high}: right unit")
-
-
 def _sources(site: Site) -> Iterator[Fault]:
     for place, key in all_sources(site):
         if key not in site.sources:
@@ -97,9 +53,12 @@ def _names(site: Site) -> Iterator[Fault]:
         if isinstance(cluster, SlurmCluster):
             names = [one.name for one in cluster.partitions]
             yield from _doubled(("clusters", number, "partitions"), names, "name")
-        if isinstance(cluster, CondorPool):
+        elif isinstance(cluster, CondorPool):
             names = [one.name for one in cluster.categories]
             yield from _doubled(("clusters", number, "categories"), names, "name")
+        else:
+            names = [one.name for one in cluster.flavors]
+            yield from _doubled(("clusters", number, "flavors"), names, "name")
 
 
 def _doubled(place: tuple[str | int, ...], names: Sequence[str], key: str) -> Iterator[Fault]:
@@ -111,19 +70,37 @@ def _doubled(place: tuple[str | int, ...], names: Sequence[str], key: str) -> It
 
 def _cluster(number: int, cluster: Cluster) -> Iterator[Fault]:
     place = ("clusters", number)
+    known = {gpu.id for gpu in cluster.gpus}
     for row, gpu in enumerate(cluster.gpus):
         yield from _bf16((*place, "gpus", row), gpu)
+    if any(value is not None for name, value in cluster.limits if name != "source"):
+        yield from _limits((*place, "limits"), cluster.limits)
     if isinstance(cluster, SlurmCluster):
-        known = {gpu.id for gpu in cluster.gpus}
         for row, partition in enumerate(cluster.partitions):
             yield from _partition((*place, "partitions", row), partition, known)
         yield from _offered(place, cluster)
         yield from _counts(place, cluster)
         yield from _portal(place, cluster)
-    elif cluster.scheduler == "cloud":
-        known = {gpu.id for gpu in cluster.gpus}
+    elif isinstance(cluster, CondorPool):
+        yield from _defaults(place, cluster)
+    else:
         for row, flavor in enumerate(cluster.flavors):
             yield from _known_gpus((*place, "flavors", row), flavor.gpus, known)
+        yield from _offered(place, cluster)
+
+
+def _limits(place: tuple[str | int, ...], limits: Limits) -> Iterator[Fault]:
+    if not limits.source:
+        yield Fault((*place, "source"), "limits need a source: add source, with a key from sources")
+
+
+def _defaults(place: tuple[str | int, ...], pool: CondorPool) -> Iterator[Fault]:
+    defaults = [row for row, one in enumerate(pool.categories) if one.default]
+    for row in defaults[1:]:
+        first = pool.categories[defaults[0]].name
+        yield Fault(
+            (*place, "categories", row, "default"), f"{first} is the default already: keep one of them"
+        )
 
 
 def _bf16(place: tuple[str | int, ...], gpu: Gpu) -> Iterator[Fault]:
@@ -159,13 +136,15 @@ def _known_gpus(place: tuple[str | int, ...], named: Iterable[str], known: set[s
             )
 
 
-def _offered(place: tuple[str | int, ...], cluster: SlurmCluster) -> Iterator[Fault]:
-    offered = {gpu for row in cluster.partitions for gpu in row.gpus}
+def _offered(place: tuple[str | int, ...], cluster: SlurmCluster | Cloud) -> Iterator[Fault]:
+    kind = "partition" if isinstance(cluster, SlurmCluster) else "flavor"
+    rows = cluster.partitions if isinstance(cluster, SlurmCluster) else cluster.flavors
+    offered = {gpu for row in rows for gpu in row.gpus}
     for number, gpu in enumerate(cluster.gpus):
-        if cluster.partitions and gpu.id not in offered:
+        if rows and gpu.id not in offered:
             yield Fault(
                 (*place, "gpus", number, "id"),
-                f"no partition offers the GPU {gpu.id!r}: add it to the gpus of one",
+                f"no {kind} offers the GPU {gpu.id!r}: add it to the gpus of one",
             )
 
 
@@ -199,24 +178,30 @@ def _tier(site: Site, number: int, tier: Tier) -> Iterator[Fault]:
             yield Fault(
                 (*place, "clusters", row), f"no cluster has the id {name!r}; there are {', '.join(known)}"
             )
-    if tier.role in ("job-local", "memory"):
-        for row, where in enumerate(tier.visible):
-            if where != "job" and tier.role == "job-local":
-                yield Fault(
-                    (*place, "visible", row),
-                    f"storage of one job cannot be seen from {where!r}: write [job], or the role scratch",
-                )
-        if tier.role == "job-local" and tier.purge.basis not in (None, "job-end"):
-            yield Fault((*place, "purge", "basis"), "storage of one job ends with it: write job-end")
+    if tier.role == "job-local":
+        yield from _job_local(place, tier)
+    elif tier.path and "{job_id}" in tier.path:
+        yield Fault((*place, "role"), "its path holds the job's number: the role is job-local")
     if tier.purge.after is not None and tier.purge.basis in ("never", "job-end"):
         yield Fault((*place, "purge", "after"), f"a purge that is {tier.purge.basis!r} has no number of days")
+
+
+def _job_local(place: tuple[str | int, ...], tier: Tier) -> Iterator[Fault]:
+    for row, where in enumerate(tier.visible):
+        if where != "job":
+            yield Fault(
+                (*place, "visible", row),
+                f"storage of one job cannot be seen from {where!r}: write [job], or the role scratch",
+            )
+    if tier.purge.basis not in (None, "job-end"):
+        yield Fault((*place, "purge", "basis"), "storage of one job ends with it: write job-end")
 
 
 def _places(site: Site) -> Iterator[Fault]:
     for number, conflict in enumerate(site.conflicts):
         yield from _place(site, ("conflicts", number, "fact"), conflict.fact)
     for number, unknown in enumerate(site.unknown):
-        if "." in unknown.what and not any(character.isspace() for character in unknown.what):
+        if unknown.is_place:
             yield from _place(site, ("unknown", number, "what"), unknown.what)
 
 

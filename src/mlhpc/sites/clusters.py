@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, PlainSerializer, PlainValidator, WithJsonSchema
 
-from mlhpc.sites.base import Identifier, Model, Row
+from mlhpc.sites.base import Identifier, Model, Row, Words
 from mlhpc.sites.quantities import DURATION_PATTERN, Duration, Size
 
 
@@ -178,7 +178,8 @@ class Limits(Model):
     max_array_size: Positive | None = None
     max_submitted_jobs: Positive | None = None
     max_gpus_per_user: Positive | None = None
-    source: str | None = None
+    source: Words = ()
+    """Keys of the sources; needed as soon as one of the limits is given."""
 
 
 class _Cluster(Model):
@@ -189,6 +190,8 @@ class _Cluster(Model):
     ondemand: OnDemand | None = None
     account: Account = Account()
     limits: Limits = Limits()
+    source: Words = ()
+    """Keys of the sources for what stands here itself: host, second factor, account, version."""
 
 
 class SlurmCluster(_Cluster):

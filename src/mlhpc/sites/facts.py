@@ -7,12 +7,12 @@ unknown facts speak of a fact.
 import difflib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_args
 
 from pydantic import BaseModel
 
 from mlhpc.errors import UsageError
-from mlhpc.sites.base import Row
+from mlhpc.sites.quantities import Size
 from mlhpc.sites.schema import Conflict, Site, Source
 
 Steps = tuple[str | int, ...]
@@ -38,6 +38,8 @@ class _Found:
     """Keys and list positions in the document."""
     sources: tuple[str, ...]
     """Keys of the sources of the innermost row around it."""
+    kind: type[BaseModel] | None = None
+    """What it would be if it were known: tells which parts a profile has for something that is not known."""
 
 
 def fact(site: Site, place: str) -> Fact:
@@ -71,6 +73,9 @@ def text_of(value: Any) -> str | None:
         return "yes" if value else "no"
     if isinstance(value, int) and abs(value) >= 10_000:
         return f"{value:,}"
+    if isinstance(value, Size) and value.text.endswith("MiB") and value.bytes >= 2**30:
+        # What Slurm counts in MiB stands in profiles as it does there, as rounding up would promise too much.
+        return f"{value} ({value.bytes / 2**30:.1f} GiB)"
     if isinstance(value, tuple):
         return ", ".join(text_of(name_of(one)) or "" for one in value)
     if isinstance(value, BaseModel):
@@ -117,22 +122,29 @@ def _step(around: _Found, step: str, walked: str) -> _Found:
     elif isinstance(value, BaseModel):
         fields = type(value).model_fields
         if step in fields:
-            inner = getattr(value, step)
-            return _Found(inner, (*around.steps, step), _sources(inner) or around.sources)
+            inner, kind = getattr(value, step), _kind(fields[step].annotation)
+            return _Found(inner, (*around.steps, step), _sources(inner) or around.sources, kind)
         known = list(fields)
-    elif value is None:
+    elif value is None and around.kind:
         # Something that is not known at all, such as a portal: its parts are not known either.
-        return _Found(None, around.steps, around.sources)
+        fields = around.kind.model_fields
+        if step in fields:
+            return _Found(None, around.steps, around.sources, _kind(fields[step].annotation))
+        known = list(fields)
     else:
         known = []
     raise UsageError(f"A profile has no fact {f'{walked}.' if walked else ''}{step}{_hint(step, known)}.")
 
 
+def _kind(annotation: Any) -> type[BaseModel] | None:
+    """Return the model among the types that a value may have, if there is one."""
+    parts = (annotation, *get_args(annotation))
+    return next((one for one in parts if isinstance(one, type) and issubclass(one, BaseModel)), None)
+
+
 def _sources(value: Any) -> tuple[str, ...]:
-    if isinstance(value, Row):
-        return value.source
-    single = getattr(value, "source", None)
-    return (single,) if isinstance(single, str) else ()
+    found = getattr(value, "source", ())
+    return (found,) if isinstance(found, str) else found
 
 
 def _hint(word: str, known: Sequence[str]) -> str:

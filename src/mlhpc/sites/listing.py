@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from mlhpc.sites.clusters import Cluster, CondorPool, SlurmCluster
+from mlhpc.sites.clusters import Cluster, CondorGpu, CondorPool, SlurmCluster, SlurmGpu
 from mlhpc.sites.facts import text_of
 from mlhpc.sites.schema import Site, Tier
 from mlhpc.text_table import format_table
@@ -11,24 +11,34 @@ from mlhpc.text_table import format_table
 NOT_KNOWN = "?"
 """What stands in a table for a fact that nobody knows."""
 
+ASKED_FOR = "asked_for_as"
+"""The column with how a job asks for a GPU."""
+
+
+def summary(site: Site) -> dict[str, Any]:
+    """Return what a list of sites says about one."""
+    return {
+        "id": site.id,
+        "name": site.site.name,
+        "clusters": [cluster.id for cluster in site.clusters],
+        "schedulers": sorted({cluster.scheduler for cluster in site.clusters}),
+        "gpu_kinds": sum(len(cluster.gpus) for cluster in site.clusters),
+        "conflicts": len(site.conflicts),
+        "not_known": len(site.unknown),
+        "confirmed_on": site.site.confirmed_on.isoformat() if site.site.confirmed_on else None,
+    }
+
 
 def overview(sites: Sequence[Site]) -> str:
     """Return one line for each site."""
     header = ("SITE", "NAME", "CLUSTERS", "SCHEDULERS", "GPU KINDS", "CONFLICTS", "NOT KNOWN", "CONFIRMED")
-    rows = [
-        (
-            site.id,
-            site.site.name,
-            ", ".join(cluster.id for cluster in site.clusters),
-            ", ".join(sorted({cluster.scheduler for cluster in site.clusters})),
-            str(sum(len(cluster.gpus) for cluster in site.clusters)),
-            str(len(site.conflicts)),
-            str(len(site.unknown)),
-            str(site.site.confirmed_on or "no"),
-        )
-        for site in sites
-    ]
-    return format_table(header, rows)
+    return format_table(header, [[_listed(value) for value in summary(site).values()] for site in sites])
+
+
+def _listed(value: Any) -> str:
+    if isinstance(value, list):
+        return ", ".join(value)
+    return "no" if value is None else str(value)
 
 
 def profile_text(site: Site) -> str:
@@ -74,6 +84,7 @@ def _cluster(cluster: Cluster) -> Iterator[str]:
         "GPUs for one user": cluster.limits.max_gpus_per_user,
     }
     yield "  " + "; ".join(f"{name}: {_shown(value)}" for name, value in facts.items())
+    yield from _portal(cluster)
     if isinstance(cluster, SlurmCluster):
         columns = (
             "name",
@@ -92,7 +103,26 @@ def _cluster(cluster: Cluster) -> Iterator[str]:
         )
     else:
         yield from _rows("flavors", ("name", "cores", "memory", "gpus"), cluster.flavors)
-    yield from _rows("gpus", ("id", "model", "memory", "capability", "bf16", "count"), cluster.gpus)
+    yield from _rows(
+        "gpus", ("id", "model", "memory", "capability", "bf16", "count", ASKED_FOR), cluster.gpus
+    )
+
+
+def _portal(cluster: Cluster) -> Iterator[str]:
+    portal = cluster.ondemand
+    if portal is None:
+        return
+    limits = {
+        "time": portal.max_time,
+        "GPUs": portal.max_gpus,
+        "cores": portal.max_cores,
+        "memory": portal.max_memory,
+    }
+    yield "  a session of the portal has at most " + "; ".join(
+        f"{name}: {_shown(value)}" for name, value in limits.items()
+    )
+    if portal.note:
+        yield f"  portal: {portal.note}"
 
 
 def _storage(tiers: Sequence[Tier]) -> str:
@@ -113,7 +143,9 @@ def _storage(tiers: Sequence[Tier]) -> str:
         ]
         for tier in tiers
     ]
-    return _indented(format_table([name.upper() for name in header], rows)) if rows else f"  {NOT_KNOWN}"
+    notes = [f"{tier.id}: {tier.note}" for tier in tiers if tier.note]
+    table = format_table([name.upper() for name in header], rows)
+    return _indented("\n".join([table, *notes])) if rows else f"  {NOT_KNOWN}"
 
 
 def _rows(title: str, columns: Sequence[str], rows: Sequence[Any]) -> Iterator[str]:
@@ -145,15 +177,24 @@ def _conflicts(site: Site) -> Iterator[str]:
 def _unknown(site: Site) -> Iterator[str]:
     if site.unknown:
         yield "NOT KNOWN"
-        yield from (f"  {one.what}: ask {one.ask or site.site.support}" for one in site.unknown)
+        yield from (f"  {one.what}. To find out: {one.ask or site.site.support}" for one in site.unknown)
         yield ""
 
 
 def _cell(row: Any, column: str) -> str:
+    if column == ASKED_FOR:
+        return _request(row)
     value = getattr(row, column)
     if column == "gpus" and not value:
         return "none"
     return "-" if column == "gpus_per_node" and not row.gpus else _shown(value)
+
+
+def _request(gpu: Any) -> str:
+    """Return how a job asks for one GPU of a kind."""
+    if isinstance(gpu, SlurmGpu):
+        return " ".join(gpu.request.options(1))
+    return "; ".join(gpu.request.lines(1)) if isinstance(gpu, CondorGpu) else "the flavor of the instance"
 
 
 def _shown(value: Any) -> str:

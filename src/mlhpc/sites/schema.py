@@ -116,6 +116,8 @@ class Software(Model):
     python: Python
     cuda_modules: tuple[str, ...] = ()
     container: Literal["apptainer", "singularity", "podman-hpc"] | None = None
+    source: Words = ()
+    """Keys of the sources for what stands here."""
 
 
 class Course(Model):
@@ -152,6 +154,11 @@ class Unknown(Model):
     """A place such as ``clusters.pitzer.limits.max_array_size``, or a sentence where there is no place."""
     ask: str | None = None
     """Whom to ask, or the command that tells; left out: the site's support."""
+
+    @property
+    def is_place(self) -> bool:
+        """Whether ``what`` is a place in the profile, not a sentence."""
+        return "." in self.what and not any(character.isspace() for character in self.what)
 
 
 class Site(Model):
