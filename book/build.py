@@ -15,12 +15,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from mlhpc.errors import MlhpcError
+from mlhpc.interruption import terminate_as_interrupt
 
 COURSE = Path(__file__).resolve().parents[1]
 # A program's modules are looked for beside its file; those of the package book are one folder up.
 sys.path[0] = str(COURSE)
-
-from book.site_pages import write_pages  # noqa: E402 - needs the path above
 
 
 def arguments() -> argparse.Namespace:
@@ -53,28 +52,42 @@ def clear(output: Path) -> None:
 
 
 def build(source: Path, *, verbose: bool) -> int:
-    """Run Jupyter Book on ``source`` and return its exit status; warnings go to standard error."""
+    """Run Jupyter Book on ``source`` and return its exit status; warnings go to standard error.
+
+    When this process is told to end, Jupyter Book ends first.
+    """
     program = [sys.executable, "-c", "from jupyter_book.cli.main import main; main()"]
     files = ["--config", str(source / "_config.yml"), "--toc", str(source / "book" / "_toc.yml")]
     strict = ["-W", "-n", "--keep-going"]
     command = [*program, "build", str(source), *files, *strict]
     environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
     progress = None if verbose else subprocess.DEVNULL
-    return subprocess.run(command, cwd=source, env=environment, stdout=progress, check=False).returncode
+    with subprocess.Popen(command, cwd=source, env=environment, stdout=progress) as child:
+        try:
+            return child.wait()
+        except KeyboardInterrupt:
+            child.terminate()
+            raise
 
 
 def main() -> int:
     """Clear, build, and say what came of it."""
     options = arguments()
     source = options.source.resolve()
-    if not (source / "_config.yml").is_file():
-        print(f"site: no _config.yml in {source}: name the course's folder with --source.", file=sys.stderr)
-        return 2
+    for name in ("_config.yml", "book/_toc.yml"):
+        if not os.access(source / name, os.R_OK):
+            print(
+                f"site: cannot read {source / name}: name the course's folder with --source.", file=sys.stderr
+            )
+            return 2
+    # Only now: the pages of sites belong to a course, and there may be none here.
+    from book.site_pages import write_pages
+
     os.environ["MLHPC_COURSE"] = str(source)
     if options.site:
         os.environ["MLHPC_SITE_ONLY"] = options.site
     try:
-        with alone_in(source / "_build"):
+        with terminate_as_interrupt(), alone_in(source / "_build"):
             write_pages(source / "book", options.site)
             clear(source / "_build")
             status = build(source, verbose=options.verbose)

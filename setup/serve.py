@@ -10,8 +10,22 @@ from pathlib import Path
 SITE = Path(__file__).resolve().parents[1] / "_build" / "html"
 
 
+class _Server(http.server.ThreadingHTTPServer):
+    """A server to which a reader that goes away is nothing to report."""
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Report what went wrong, unless the reader has closed the connection."""
+        if not isinstance(sys.exc_info()[1], ConnectionError):
+            super().handle_error(request, client_address)  # type: ignore[arg-type]
+
+
 class _QuietHandler(http.server.SimpleHTTPRequestHandler):
     """Serves files; a line per request would bury the address."""
+
+    def translate_path(self, path: str) -> str:
+        """Return the file for an address; one with a NUL in it, which no file can have, leads to none."""
+        found = super().translate_path(path)
+        return found.replace("\0", "") + "\ufffd" if "\0" in found else found
 
     def log_message(self, format: str, *args: object) -> None:
         """Log only what went wrong."""
@@ -29,7 +43,7 @@ def main() -> int:
         return 1
     handler = functools.partial(_QuietHandler, directory=str(SITE))
     try:
-        server = http.server.ThreadingHTTPServer(("127.0.0.1", options.port), handler)
+        server = _Server(("127.0.0.1", options.port), handler)
     except OSError as error:
         reason = (
             "is in use by another program"

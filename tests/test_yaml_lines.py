@@ -53,6 +53,11 @@ def test_a_good_file_is_read(tmp_path: Path) -> None:
     assert validate(Drawing, load_yaml(path)).shapes == [Circle(kind="circle", radius=1)]
 
 
+ALIASES = "".join(f"{chr(98 + n)}: &{chr(98 + n)} [{','.join(['*' + chr(97 + n)] * 9)}]\n" for n in range(8))
+BOMB = f"a: &a [{','.join('x' * 9)}]\n{ALIASES}"
+"""A few lines whose aliases stand for hundreds of millions of values."""
+
+
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
@@ -89,8 +94,14 @@ def test_a_good_file_is_read(tmp_path: Path) -> None:
         ("title: !!python/object/apply:os.getcwd []\n", "drawing.yml:1: not valid YAML: could not determine"),
         ("a: &a [*a]\n", "drawing.yml:1: this part refers to itself."),
         ("? [1, 2]\n: 3\n", "drawing.yml:1: a key must be a plain word."),
-        ("date: 2026-99-99\n", "drawing.yml: not valid YAML: month must be"),
-        ("title: A\u0007\n", "drawing.yml: not valid YAML"),
+        ("date: 2026-99-99\n", "drawing.yml:1: not valid YAML: '2026-99-99' cannot be read as timestamp"),
+        ("title: A\n\u0007\n", "drawing.yml:2: not valid YAML"),
+        ("title: A\nsize: !!bool maybe\n", "drawing.yml:2: not valid YAML: 'maybe' cannot be read as bool"),
+        ("title: A\nsize: !!int ''\n", "drawing.yml:2: not valid YAML: '' cannot be read as int"),
+        (f"title: A\nsize: {'9' * 6000}\n", "drawing.yml:2: not valid YAML"),
+        ("title: A\n\nsize: !!float abc\n", "drawing.yml:3: not valid YAML"),
+        ("[" * 3000, "drawing.yml:1: not valid YAML: nested too deeply"),
+        (BOMB, "more than 200000 parts"),
         ("", "drawing.yml is empty."),
         ("# only a comment\n", "drawing.yml is empty."),
     ],

@@ -16,12 +16,20 @@ def course_root() -> Path:
     """
     setting = os.environ.get("MLHPC_COURSE")
     root = Path(setting) if setting else Path(__file__).resolve().parents[2]
-    if not (root / "data").is_dir():
+    if not is_folder(root / "data"):
         named = "MLHPC_COURSE" if setting else "the installed package"
         raise UsageError(
             f"No course checkout at {root} (from {named}): set MLHPC_COURSE to the folder that holds data/."
         )
     return root
+
+
+def is_folder(path: Path) -> bool:
+    """Return whether ``path`` is a folder that this account may look at."""
+    try:
+        return path.is_dir()
+    except OSError:
+        return False
 
 
 def published_records_folder() -> Path:
@@ -40,4 +48,9 @@ def local_records_folder() -> Path:
         return Path(setting)
     from platformdirs import user_data_path
 
-    return user_data_path("mlhpc") / "records"
+    try:
+        return user_data_path("mlhpc") / "records"
+    except RuntimeError as error:
+        raise UsageError(
+            "This account has no home folder for your records: set MLHPC_RECORDS to one, or use --records."
+        ) from error

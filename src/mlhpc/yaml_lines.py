@@ -1,6 +1,7 @@
 """Reading YAML so that every fault can be named with file, line and key."""
 
 import difflib
+import re
 import types
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,6 +12,9 @@ import yaml
 from pydantic import BaseModel, ValidationError
 
 from mlhpc.errors import MlhpcError
+
+_SIMPLE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]*")
+"""Names that can stand in a place, such as ``clusters.pitzer.partitions.gpu-exp``."""
 
 Place = Sequence[str | int]
 """The way from the top of a document to a value: keys and list positions."""
@@ -39,10 +43,23 @@ class LocatedYaml:
         return self.lines.get(known, 1)
 
     def fault(self, place: Place, reason: str) -> str:
-        """Return the sentence ``FILE:LINE: key: reason`` for a fault at ``place``."""
-        steps = self._written(place)
-        key = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps).lstrip(".")
+        """Return the sentence ``FILE:LINE: key: reason`` for a fault at ``place``.
+
+        List items are named by their id or name where that tells them apart, else by their position.
+        """
+        key = "".join(self._names(self._written(place))).lstrip(".")
         return f"{self.path}:{self.line_of(place)}: {f'{key}: ' if key else ''}{reason}"
+
+    def _names(self, steps: Place) -> Iterator[str]:
+        """Yield how a person names each step."""
+        value = self.data
+        for step in steps:
+            name = _name_of_item(value, step) if isinstance(step, int) else step
+            yield f"[{step}]" if name is None else f".{name}"
+            try:
+                value = value[step]
+            except (KeyError, IndexError, TypeError):
+                value = None
 
     def _written(self, place: Place) -> Place:
         """Return ``place`` with the steps that stand in the file, and the last one if it is a missing key."""
@@ -51,6 +68,16 @@ class LocatedYaml:
             if (*known, step) in self.lines or (position == len(place) - 1 and isinstance(step, str)):
                 known = (*known, step)
         return known
+
+
+def _name_of_item(items: Any, position: int) -> str | None:
+    """Return the id or name of an item of a list, if it is a plain one that no other item has."""
+    if not isinstance(items, list) or position >= len(items):
+        return None
+    names = [item.get("id", item.get("name")) if isinstance(item, dict) else None for item in items]
+    name = names[position]
+    plain = isinstance(name, str) and _SIMPLE.fullmatch(name) and names.count(name) == 1
+    return name if plain else None
 
 
 def load_yaml(path: Path) -> LocatedYaml:
@@ -79,21 +106,65 @@ def parse_yaml(text: str, path: Path) -> LocatedYaml:
     Raises:
         MlhpcError: if it is not such a document; names file and line.
     """
+    loader: yaml.SafeLoader | None = None
     try:
         loader = yaml.SafeLoader(text)
         node = loader.get_single_node()
         if node is None:
             raise MlhpcError(f"{path} is empty.")
-        lines = dict(_lines(node, (), path, ()))
+        lines = _all_lines(node, path)
         data = loader.construct_document(node)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line = f":{mark.line + 1}" if mark else ""
         raise MlhpcError(f"{path}{line}: not valid YAML: {error.problem or error.context}.") from error
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        reason = str(error).splitlines()[0] if str(error) else "nested too deeply"
-        raise MlhpcError(f"{path}: not valid YAML: {reason}.") from error
+    except yaml.reader.ReaderError as error:
+        number = text[: error.position].count("\n") + 1
+        raise MlhpcError(f"{path}:{number}: not valid YAML: {error.reason}.") from error
+    except RecursionError as error:
+        number = loader.line + 1 if loader is not None else 1
+        raise MlhpcError(f"{path}:{number}: not valid YAML: nested too deeply.") from error
     return LocatedYaml(path, data, lines)
+
+
+MOST_PARTS = 200_000
+"""Places in one file; a few lines of aliases of aliases can stand for more than a machine can hold."""
+
+
+def _all_lines(node: yaml.Node, path: Path) -> dict[tuple[str | int, ...], int]:
+    """Return each place under ``node`` with its line.
+
+    Raises:
+        MlhpcError: if there are too many, as with aliases that stand for each other.
+    """
+    found: dict[tuple[str | int, ...], int] = {}
+    for place, line in _lines(node, (), path, ()):
+        found[place] = line
+        if len(found) > MOST_PARTS:
+            raise MlhpcError(f"{path}:{line}: more than {MOST_PARTS} parts, through aliases or as they are.")
+    return found
+
+
+PLAIN_TAGS = frozenset(f"tag:yaml.org,2002:{name}" for name in ("str", "null", "merge"))
+
+
+def _check_scalar(node: yaml.ScalarNode, path: Path) -> None:
+    """Refuse a value that YAML names and Python cannot read, with its line.
+
+    Raises:
+        MlhpcError: for a date that does not exist, a number too long to be one, an unknown tag, and so on.
+    """
+    if node.tag in PLAIN_TAGS:
+        return
+    try:
+        yaml.SafeLoader("").construct_object(node)
+    except yaml.MarkedYAMLError as error:
+        reason = str(error.problem or error.context)
+    except (ValueError, KeyError, IndexError, OverflowError, AttributeError) as error:
+        reason = f"{node.value[:40]!r} cannot be read as {node.tag.rpartition(':')[2]} ({error})"
+    else:
+        return
+    raise MlhpcError(f"{path}:{node.start_mark.line + 1}: not valid YAML: {reason}.")
 
 
 def _lines(
@@ -102,6 +173,8 @@ def _lines(
     """Yield each place under ``node`` with its line; refuse duplicate keys and nodes that hold themselves."""
     if id(node) in above:
         raise MlhpcError(f"{path}:{node.start_mark.line + 1}: this part refers to itself.")
+    if isinstance(node, yaml.ScalarNode):
+        _check_scalar(node, path)
     above = (*above, id(node))
     if isinstance(node, yaml.SequenceNode):
         for number, item in enumerate(node.value):

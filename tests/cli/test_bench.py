@@ -125,8 +125,9 @@ def test_a_gpu_that_is_not_there_is_one_sentence(
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     done = mlhpc("bench", "dense", "--device", "cuda", "--records", str(tmp_path))
     assert done.status == 2
-    assert done.messages.startswith("mlhpc: No GPU:")
-    assert done.messages.count("\n") == 1
+    # Before it, a machine that is busy with something else says so.
+    *_, last = done.messages.splitlines()
+    assert last.startswith("mlhpc: No GPU:")
 
 
 def test_a_folder_that_is_a_file_is_refused_before_measuring(mlhpc: Runner, tmp_path: Path) -> None:

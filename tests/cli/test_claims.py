@@ -68,7 +68,7 @@ def test_an_unknown_key_is_one_sentence_with_its_line(mlhpc: Runner, tmp_path: P
     done = mlhpc("claims", "check", "--file", str(path), "--records", str(tmp_path / "none"))
     assert done.status == 1
     assert done.output == ""
-    assert done.messages == f"mlhpc: {path}:13: claims[0].valeu: unknown key; did you mean value.\n"
+    assert done.messages == f"mlhpc: {path}:13: claims.one.valeu: unknown key; did you mean value.\n"
 
 
 def test_damaged_records_are_named_after_the_ledger(

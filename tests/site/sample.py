@@ -275,7 +275,11 @@ def write_course(root: Path) -> Path:
         shutil.copytree(
             COURSE / "book" / folder, root / "book" / folder, ignore=shutil.ignore_patterns("__pycache__")
         )
-    shutil.copy(COURSE / "book" / "build.py", root / "book" / "build.py")
+    for name in ("build.py", "site_pages.py"):
+        shutil.copy(COURSE / "book" / name, root / "book" / name)
+    (root / "data" / "sites").mkdir(parents=True)
+    for name in ("generic", "osc", "sagehen"):
+        shutil.copy(COURSE / "data" / "sites" / f"{name}.yml", root / "data" / "sites")
     for name in ("episodes", "notebooks", "data/records"):
         (root / name).mkdir(parents=True)
     (root / "episodes" / f"{STEM}.md").write_text(
@@ -293,6 +297,8 @@ def write_course(root: Path) -> Path:
         "lists": "# Lists\n\n## Schedule\n\n```{schedule}\n```\n\n## Exercises\n\n```{exercise-list}\n```\n",
         "key-points": "# Key points\n\n```{key-points}\n```\n",
         "claims": "# Claims\n\n```{ledger}\n```\n",
+        "your-cluster": SITE_TEXT,
+        "more-clusters": f"# Elsewhere\n\n{TABS}\n",
         "references": "# References\n\n```{sources}\n```\n",
         "measured-on": "# Measured on\n\n```{machines}\n```\n\n## Notebooks\n\n```{notebooks}\n```\n",
     }
@@ -302,11 +308,44 @@ def write_course(root: Path) -> Path:
         f"episodes/{STEM}",
         f"notebooks/{STEM}",
     ]
+    chapters.append("book/sites/*")
     toc = "format: jb-book\nroot: book/index\nchapters:\n" + "".join(
-        f"  - file: {page}\n" for page in chapters
+        f"  - {'glob' if '*' in page else 'file'}: {page}\n" for page in chapters
     )
     (root / "book" / "_toc.yml").write_text(toc, encoding="utf-8")
     return root
+
+
+TABS = """
+:::{on-your-cluster}
+:schedulers: slurm
+
+Data lives in {{ project.path }}; scratch goes after {{ scratch.purge.after }}. This is {{ cluster.name }}.
+
+```bash
+df -h {{ scratch.path }}
+```
+:::
+"""
+
+SITE_TEXT = f"""# Your cluster
+
+```{{site-list}}
+```
+
+The purge is {{site}}`osc storage.scratch.purge.after`.
+
+{TABS}
+
+```{{job-script}}
+:gpu: any
+:time: 2 h
+python train.py
+```
+
+```{{site-table}} storage
+```
+"""
 
 
 CLAIMS = """

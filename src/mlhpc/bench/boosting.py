@@ -6,8 +6,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from mlhpc.bench.interruption import shielded
 from mlhpc.bench.tables import Table, make_table
+from mlhpc.interruption import shielded
 
 MatrixKind = Literal["quantile", "plain"]
 

@@ -7,6 +7,8 @@ from mlhpc.bench.case import Request
 from mlhpc.errors import UsageError
 
 DEVICES = ("cpu", "cuda")
+MOST_THREADS = 4096
+"""More than any node has; far more make OpenMP end the process without a word."""
 
 
 def check_device(request: Request) -> None:
@@ -19,6 +21,8 @@ def check_device(request: Request) -> None:
         raise UsageError(f"Unknown device {request.device!r}: choose one of {', '.join(DEVICES)}.")
     if request.processes < 1:
         raise UsageError(f"{request.processes} processes cannot run anything: ask for 1 or more.")
+    if max(request.processes, request.threads or 1) > MOST_THREADS:
+        raise UsageError(f"No node has cores for that many: at most {MOST_THREADS} threads and processes.")
     if request.device == "cpu":
         return
     import torch
@@ -44,8 +48,9 @@ def threads_per_process(request: Request) -> int:
     if request.threads is not None:
         return request.threads
     setting = os.environ.get("OMP_NUM_THREADS", "")
-    if request.processes == 1 and setting.isdigit() and int(setting) > 0:
-        return int(setting)
+    given = int(setting) if setting.isascii() and setting.isdigit() and len(setting) < 10 else 0
+    if request.processes == 1 and 0 < given <= MOST_THREADS:
+        return given
     from mlhpc.machine import inspect
 
     return max(1, inspect().cpu.cores_usable // request.processes)

@@ -4,6 +4,7 @@ The random crop of a photograph depends on the seed and its number only. So all 
 but for the rounding of their decoders and filters, and each pass does the same work.
 """
 
+import signal
 import tarfile
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
@@ -132,7 +133,14 @@ def batches_of(
         num_workers=workers,
         persistent_workers=workers > 0,
         pin_memory=pinned,
+        worker_init_fn=_leave_ending_to_the_parent if workers else None,
     )
+
+
+def _leave_ending_to_the_parent(_worker: int) -> None:
+    """Ignore the signals that reach the whole process group: the parent ends its workers in order."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def deliver(images: Tensor, device: str) -> Tensor:

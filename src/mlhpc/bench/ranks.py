@@ -35,8 +35,8 @@ from pathlib import Path
 from threading import Event
 from typing import Any, TypeVar
 
-from mlhpc.bench.interruption import shielded
 from mlhpc.errors import MlhpcError
+from mlhpc.interruption import shielded
 
 GRACE_SECONDS = 20.0
 """How long ranks may take to hand over their results after a request to stop."""
@@ -161,6 +161,7 @@ def launch(
 def _torchrun(target: str, folder: Path, processes: int) -> list[str]:
     launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--local-addr", "127.0.0.1"]
     options = ["--nproc-per-node", str(processes), "--shutdown-timeout", "5", "--monitor-interval", "0.2"]
+    options += ["--log-dir", str(folder / "ranks")]
     return [*launcher, *options, "-m", "mlhpc.bench.rank_process", target, str(folder)]
 
 

@@ -11,8 +11,9 @@ from typing import Any
 from mlhpc.bench import ranks
 from mlhpc.bench.case import Request, Workload
 from mlhpc.bench.device import check_device, threads_per_process
-from mlhpc.bench.interruption import Interrupted, terminate_as_interrupt
+from mlhpc.bench.interruption import Interrupted
 from mlhpc.bench.session import Progress, Session
+from mlhpc.interruption import terminate_as_interrupt
 from mlhpc.records.schema import Record
 
 OnProgress = Callable[[Progress], None]

@@ -8,6 +8,7 @@ from pathlib import Path
 from mlhpc.errors import MlhpcError, UsageError
 from mlhpc.machine.mounts import mount_of, read_mounts
 from mlhpc.machine.sources import Sources
+from mlhpc.paths import is_folder
 
 SETTING = "MLHPC_DATA"
 
@@ -21,7 +22,7 @@ def scratch_parent() -> Path:
     setting = os.environ.get(SETTING)
     parent = Path(setting) if setting else Path(tempfile.gettempdir())
     named = SETTING if setting else "the system's temporary folder"
-    if not parent.is_dir():
+    if not is_folder(parent):
         raise UsageError(f"{parent} ({named}) is not a folder: create it, or set {SETTING} to another.")
     try:
         with tempfile.TemporaryFile(dir=parent):

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Literal
 
 from mlhpc.bench.case import Capped, Case, CaseUnavailable, Prepared, Request, Workload
 from mlhpc.bench.device import synchroniser, threads_per_process
-from mlhpc.bench.interruption import shielded
 from mlhpc.bench.numerics import WrongNumbers, require
 from mlhpc.bench.protocol import Limits, Sampler, limits_for, measure_group
 from mlhpc.bench.ranks import Ranks
 from mlhpc.bench.shares import performance
+from mlhpc.interruption import shielded
 from mlhpc.machine.model import Contention, Machine
 from mlhpc.records.compare import FEWEST_SAMPLES
 from mlhpc.records.schema import Quantity, Record

@@ -13,6 +13,7 @@ from pkgutil import iter_modules
 import typer
 
 from mlhpc.errors import MlhpcError
+from mlhpc.interruption import terminate_as_interrupt
 
 INTERRUPTED = 128 + signal.SIGINT
 
@@ -37,9 +38,13 @@ def build() -> typer.Typer:
 
 
 def main() -> None:
-    """Run the command line; a fault that the user can mend becomes one sentence and an exit status."""
+    """Run the command line; a fault that the user can mend becomes one sentence and an exit status.
+
+    SIGTERM, which a scheduler sends before the time is up, ends a command as Ctrl-C does.
+    """
     try:
-        build()()
+        with terminate_as_interrupt():
+            _run()
     except MlhpcError as error:
         print(f"mlhpc: {error}", file=sys.stderr)
         sys.exit(error.exit_status)
@@ -48,5 +53,27 @@ def main() -> None:
         sys.exit(INTERRUPTED)
     except BrokenPipeError:
         # The reader of our output (head, less) has gone: end quietly, as other tools do.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()
         sys.exit(128 + signal.SIGPIPE)
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        print(f"mlhpc: {where}{error.strerror or error}.", file=sys.stderr)
+        _drop_output()
+        sys.exit(1)
+
+
+def _run() -> None:
+    """Run the application, write out what it printed, and tell its own interruption by its exit status."""
+    try:
+        build()()
+    except SystemExit as end:
+        # The application turns Ctrl-C into this exit status without a word.
+        if end.code == INTERRUPTED:
+            raise KeyboardInterrupt from end
+        sys.stdout.flush()
+        raise
+
+
+def _drop_output() -> None:
+    """Send what is left of the output to nowhere, so that Python does not try again when it ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -181,3 +181,8 @@ def _check_folder(folder: Path) -> None:
         raise MlhpcError(f"Cannot make the folder for records {folder}: {error.strerror}.") from error
     if not os.access(folder, os.W_OK | os.X_OK):
         raise MlhpcError(f"Cannot write into the folder for records {folder}: choose another with --records.")
+    file = folder / "records.jsonl"
+    if file.exists() and not os.access(file, os.W_OK):
+        raise MlhpcError(
+            f"Cannot write to {file}: make it writable, or choose another folder with --records."
+        )

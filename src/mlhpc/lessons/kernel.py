@@ -107,6 +107,8 @@ def _run_in_thread(client: Any, environment: dict[str, str]) -> None:
         client.shutdown_kernel = "immediate"
         loop.call_soon_threadsafe(task.cancel)
         done.wait()
+        if not task.cancelled():
+            task.exception()
         raise
     task.result()
 
@@ -115,6 +117,12 @@ def _finish(loop: asyncio.AbstractEventLoop, task: "asyncio.Task[Any]", done: th
     """Run ``task`` to its end; its outcome, an exception or not, stays in it."""
     try:
         loop.run_until_complete(asyncio.wait({task}))
+        # nbclient leaves tasks behind when it is cancelled: they end here, and nobody reports them.
+        left = asyncio.all_tasks(loop)
+        for one in left:
+            one.cancel()
+        if left:
+            loop.run_until_complete(asyncio.wait(left))
     finally:
         loop.close()
         done.set()

@@ -36,14 +36,31 @@ def write_learner_copy(stem: str, folder: Path, root: Path | None = None) -> Lea
     text = write_notebook(notebook)
     first, second = folder / f"{stem}.ipynb", folder / f"{stem}.new.ipynb"
     for path in (first, second):
-        if path.exists() and path.read_bytes() == text.encode():
+        present = _content(path)
+        if present == text.encode():
             return LearnerCopy(path, "unchanged")
-        if not path.exists() or _is_untouched(path):
+        if present is None or _is_untouched(path):
             write_atomically(path, text)
             return LearnerCopy(path, "written" if path == first else "written beside the edited one")
     raise MlhpcError(
         f"{first} and {second} both hold work of yours: rename or remove one, nothing was overwritten."
     )
+
+
+def _content(path: Path) -> bytes | None:
+    """Return what the file holds; None if there is no file.
+
+    Raises:
+        MlhpcError: if it cannot be read, or is a folder.
+    """
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise MlhpcError(
+            f"Cannot read {path}: {error.strerror}; choose another folder with --out."
+        ) from error
 
 
 def _digest(notebook: Any) -> str:

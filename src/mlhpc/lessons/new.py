@@ -4,7 +4,7 @@ from importlib.resources import files as package_files
 from pathlib import Path
 from string import Template
 
-from mlhpc.errors import UsageError
+from mlhpc.errors import MlhpcError, UsageError
 from mlhpc.files import write_atomically
 from mlhpc.lessons.layout import lesson_stems, locate
 
@@ -25,8 +25,16 @@ def new_lesson(stem: str, root: Path | None = None) -> tuple[Path, Path]:
     texts = {
         path: _fill(template, lesson.stem) for path, template in _templates(lesson.episode, lesson.source)
     }
-    for path, text in texts.items():
-        write_atomically(path, text)
+    written: list[Path] = []
+    try:
+        for path, text in texts.items():
+            write_atomically(path, text)
+            written.append(path)
+    except MlhpcError:
+        # A lesson is both files: half of one would take the number and fail every check.
+        for path in written:
+            path.unlink(missing_ok=True)
+        raise
     return lesson.episode, lesson.source
 
 

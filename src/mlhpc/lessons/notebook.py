@@ -46,8 +46,9 @@ def cell_id(index: int, kind: str, source: str) -> str:
 
 
 def tags(cell: Any) -> frozenset[str]:
-    """Return the tags of a cell."""
-    return frozenset(cell.metadata.get("tags", ()))
+    """Return the tags of a cell; what is no list of words counts as none."""
+    found = cell.metadata.get("tags", ())
+    return frozenset(tag for tag in found if isinstance(tag, str)) if isinstance(found, list) else frozenset()
 
 
 def code_cells(notebook: Any) -> list[Any]:

@@ -14,7 +14,7 @@ Precision = Literal["fp32", "tf32", "fp16", "bf16"]
 
 
 class _Model(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
 class HardwareSource(_Model):
@@ -70,7 +70,7 @@ class GpuSpec(_Model):
         for pattern in patterns:
             try:
                 re.compile(pattern)
-            except re.error as error:
+            except (re.error, OverflowError, RecursionError) as error:
                 raise ValueError(f"{pattern!r} is no regular expression ({error})") from error
         return patterns
 

@@ -146,9 +146,11 @@ def _refuse_unlike(first: Record, second: Record) -> None:
 
 
 def _items_per_sample(record: Record) -> float | None:
-    """Return how many items one sample processed; None where the record has no throughput."""
+    """Return how many items one sample processed; None without a positive throughput."""
     throughput = record.quantities.get("throughput")
-    return None if throughput is None else throughput.value * record.summary.median
+    return (
+        throughput.value * record.summary.median if throughput is not None and throughput.value > 0 else None
+    )
 
 
 def _mann_whitney(first: Sequence[float], second: Sequence[float]) -> float:

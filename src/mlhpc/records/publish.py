@@ -93,7 +93,9 @@ def private_part(text: str) -> str | None:
 def _private_names() -> Iterator[tuple[str, str]]:
     """Yield what a name is and the name, for this user and this host; anonymous ones are left out."""
     host = socket.gethostname()
-    names = [("host name", host), ("host name", host.partition(".")[0]), ("home folder", Path.home().name)]
+    names = [("host name", host), ("host name", host.partition(".")[0])]
+    with contextlib.suppress(RuntimeError):
+        names.append(("home folder", Path.home().name))
     # A container may run under a number without an account: then there is no name to leak.
     with contextlib.suppress(OSError, KeyError):
         names.insert(0, ("user name", getpass.getuser()))

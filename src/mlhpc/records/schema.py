@@ -2,10 +2,9 @@
 
 import hashlib
 import json
-from datetime import datetime
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
 from mlhpc.machine.model import Contention, Machine
 
@@ -101,7 +100,7 @@ class Record(_Model):
     """Commit of the checkout; None where it is not a checkout."""
     modified: bool
     """True where the checkout had uncommitted changes."""
-    measured_at: datetime
+    measured_at: AwareDatetime
     """Coordinated universal time at the end of the measurement."""
 
 

@@ -3,6 +3,7 @@
 import fcntl
 import json
 import math
+import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -173,6 +174,8 @@ def _entries(folder: Path) -> list[Path]:
 def _read_bytes(path: Path) -> bytes:
     """Return the file's content, waiting for a line that another process is just writing."""
     try:
+        if not stat.S_ISREG(path.stat().st_mode):
+            raise MlhpcError(f"{path} is not a regular file: records are read from files only.")
         with path.open("rb") as stream:
             fcntl.flock(stream, fcntl.LOCK_SH)
             return stream.read()
