@@ -123,6 +123,7 @@ def _finish(loop: asyncio.AbstractEventLoop, task: "asyncio.Task[Any]", done: th
             one.cancel()
         if left:
             loop.run_until_complete(asyncio.wait(left))
+            _ = [one.exception() for one in left if not one.cancelled()]
     finally:
         loop.close()
         done.set()
