@@ -213,7 +213,9 @@ def explain(error: ValidationError, model: type[BaseModel], located: LocatedYaml
     An unknown key is followed by the known one that is most like it, or by all known ones.
     """
     # A list whose items are all faulty counts as empty for pydantic: that is no fault of its own.
-    own = [fault for fault in error.errors() if fault["type"] != "too_short" or not fault["input"]]
+    given = error.errors()
+    inside = {fault["loc"][:depth] for fault in given for depth in range(len(fault["loc"]))}
+    own = [fault for fault in given if fault["type"] != "too_short" or fault["loc"] not in inside]
     faults = sorted(own, key=lambda fault: located.line_of(fault["loc"]))
     return tuple(located.fault(fault["loc"], _reason(fault, model)) for fault in faults)
 

@@ -162,7 +162,8 @@ def test_the_cheap_interval_is_close_to_the_records(seed: int, count: int, sprea
     samples = [noise.lognormvariate(0, spread) for _ in range(count)]
     summary = summarise(samples)
     exact = (summary.high - summary.low) / 2 / summary.median
-    assert 0.5 * exact <= rank_half_width(samples) <= 4 * exact
+    # A dozen samples have few ranks to choose from: there it can be several times as wide.
+    assert 0.5 * exact <= rank_half_width(samples) <= 8 * exact
 
 
 def test_the_cheap_interval_covers_the_median_as_often_as_it_says() -> None:

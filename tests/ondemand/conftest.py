@@ -13,7 +13,6 @@ from mlhpc.ondemand.folder import write_folder
 from mlhpc.ondemand.request import AppRequest, app_request
 from mlhpc.sites.load import check_text
 from tests.ondemand.portal import Session
-from tests.site.conftest import browser as browser
 
 PROFILE = """
 profile_version: 1

@@ -11,13 +11,11 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, sync_playwright
 
 from mlhpc.records.store import append_record
 from tests.site import sample
 
 COURSE = Path(__file__).resolve().parents[2]
-BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
 
 def build(root: Path, own_records: Path) -> subprocess.CompletedProcess[str]:
@@ -89,24 +87,3 @@ def course_address(course_site: Path) -> Iterator[str]:
 def sample_address(sample_site: Path) -> Iterator[str]:
     """Return the address at which the sample site is served."""
     yield from _serve(sample_site)
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
-    """Return a running Chromium (``CHROMIUM`` names another than the one on the path)."""
-    setting = os.environ.get("CHROMIUM")
-    executable = shutil.which(setting) if setting else next(filter(None, map(shutil.which, BROWSERS)), None)
-    assert executable, "no Chromium found: run setup/system.sh browser, or name it with CHROMIUM"
-    switches = [
-        "--disable-gpu",
-        "--no-first-run",
-        "--disable-background-networking",
-        "--disable-component-update",
-        "--disable-sync",
-    ]
-    if os.geteuid() == 0:
-        switches.append("--no-sandbox")
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=executable, args=switches)
-        yield chromium
-        chromium.close()

@@ -55,7 +55,7 @@ def _content(path: Path) -> bytes | None:
     """
     try:
         return path.read_bytes()
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
         raise MlhpcError(
