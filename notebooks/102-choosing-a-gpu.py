@@ -35,6 +35,7 @@ from mlhpc.estimate.roofline import Roofline
 from mlhpc.machine import inspect
 from mlhpc.machine.hardware import load_hardware
 from mlhpc.notebook_figure import NotebookFigure
+from mlhpc.records.frame import RecordTable
 from mlhpc.sites.load import load_sites
 
 tier = os.environ.get("MLHPC_TIER", "smoke")
@@ -74,7 +75,8 @@ rows = {
     "kept for each image": (full.per_sample, half.per_sample),
     "a step on 256 images": (full.total(256), half.total(256)),
 }
-(pd.DataFrame(rows, index=["fp32, MB", "bf16 autocast, MB"]).T / 1e6).round(1)
+parts = [(name, f"{one / 1e6:.1f}", f"{other / 1e6:.1f}") for name, (one, other) in rows.items()]
+RecordTable(pd.DataFrame(parts, columns=["what", "fp32, MB", "bf16 autocast, MB"]))
 
 # %% [markdown]
 # For one image, what is kept is about as large as the weights. For 256 images it is almost everything, and it
@@ -188,7 +190,7 @@ peaks = {
     for name in chosen
 }
 print("TFLOP/s at most, and bandwidth of the memory:")
-pd.DataFrame(peaks).T
+RecordTable(pd.DataFrame(peaks).T.rename_axis("GPU").reset_index())
 
 # %% [markdown]
 # ## Which ceiling limits it?
@@ -279,7 +281,7 @@ for site in load_sites():
             )
 table = pd.DataFrame(found)
 assert set(table["256 images in fp32"]) <= {"fits", "does not fit", "not known"}
-table
+RecordTable(table)
 
 # %% [markdown]
 # ## Exercise 102-3: Choose for your own job
