@@ -22,9 +22,11 @@ fi
 "$python" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' 2>/dev/null ||
     fail "'$python' is not a Python 3.11 to 3.13 that runs: name another with PYTHON=..."
 
-# Two set-ups at once (make course in one terminal, make test in another) would fill one folder: the second waits.
-exec 9>.venv.lock
-flock 9
+for file in requirements.lock pyproject.toml; do
+    if [ ! -f "$file" ] || [ ! -r "$file" ]; then
+        fail "$PWD/$file cannot be read: get the course again, or this file with 'git checkout $file'."
+    fi
+done
 
 stamp=.venv/ready
 wanted=$("$python" - <<'EOF'
@@ -34,9 +36,16 @@ content = b"".join(pathlib.Path(name).read_bytes() for name in files) + str((sys
 print(hashlib.sha256(content).hexdigest())
 EOF
 )
-if [ -x .venv/bin/python ] && [ "$(cat "$stamp" 2>/dev/null)" = "$wanted" ] && .venv/bin/python -c 'import mlhpc' 2>/dev/null; then
-    exit 0
-fi
+ready() {
+    [ -x .venv/bin/python ] && [ "$(cat "$stamp" 2>/dev/null)" = "$wanted" ] && .venv/bin/python -c 'import mlhpc' 2>/dev/null
+}
+# Before anything is written: a checkout that many people share is read-only to most of them.
+if ready; then exit 0; fi
+
+# Two set-ups at once (make course in one terminal, make test in another) would fill one folder: the second waits.
+{ exec 9>.venv.lock; } 2>/dev/null || fail "$PWD cannot be written: copy the course to a folder of yours, or have its owner run make setup."
+flock 9
+if ready; then exit 0; fi
 
 "$python" -c 'import ensurepip, venv' 2>/dev/null || bash setup/system.sh venv
 
@@ -46,8 +55,9 @@ rm -f "$stamp"
 if [ -e .venv ] && ! .venv/bin/python -m pip --version >/dev/null 2>&1; then
     rm -rf .venv
 fi
-"$python" -m venv .venv
-.venv/bin/python -m pip install --disable-pip-version-check --quiet --progress-bar off -r requirements.lock
+"$python" -m venv .venv || fail "$PWD/.venv could not be made; the lines above say why."
+.venv/bin/python -m pip install --disable-pip-version-check --quiet --progress-bar off -r requirements.lock ||
+    fail "the packages of requirements.lock did not install; the lines above say why."
 .venv/bin/python -m pip install --disable-pip-version-check --quiet --no-deps --no-build-isolation -e . ||
     fail "the package mlhpc did not install; the lines above say why."
 .venv/bin/python -m pip check >/dev/null || fail "the installed packages do not fit together: remove .venv and run again."

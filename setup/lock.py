@@ -6,6 +6,7 @@ python setup/lock.py --check    say where the three differ; exit status 1 if the
 """
 
 import argparse
+import signal
 import subprocess
 import sys
 import tempfile
@@ -13,7 +14,10 @@ import venv
 from pathlib import Path
 from typing import Any
 
-import yaml
+from mlhpc.errors import MlhpcError
+from mlhpc.files import write_atomically
+from mlhpc.interruption import terminate_as_interrupt
+from mlhpc.yaml_lines import load_yaml
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ROOT / "setup" / "packages.yml"
@@ -35,8 +39,20 @@ ENVIRONMENT_HEADER = """\
 
 
 def read_packages(path: Path = PACKAGES) -> dict[str, Any]:
-    """Return the parsed list of packages."""
-    data: dict[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))
+    """Return the parsed list of packages.
+
+    Raises:
+        MlhpcError: if the file cannot be read, is no YAML, or an entry lacks a key; names file and line.
+    """
+    located = load_yaml(path)
+    data: dict[str, Any] = located.data
+    try:
+        _ = [(package["name"], package["version"], package["why"]) for package in data["packages"]]
+        _ = data["python"]["lock"], data["python"]["cluster"]
+    except (KeyError, TypeError) as error:
+        raise MlhpcError(
+            f"{path}: needs python (lock, cluster) and packages, each with name, version and why ({error})."
+        ) from error
     return data
 
 
@@ -75,40 +91,71 @@ def differences(data: dict[str, Any], lock: str, environment: str) -> list[str]:
 
 
 def resolve(data: dict[str, Any]) -> str:
-    """Install the list into a new environment and return all versions that came with it."""
+    """Install the list into a new environment and return all versions that came with it.
+
+    Raises:
+        MlhpcError: if this is another Python than the lock is for, or pip fails.
+    """
+    wanted = data["python"]["lock"]
+    if f"{sys.version_info.major}.{sys.version_info.minor}" != wanted:
+        raise MlhpcError(f"The lock is for Python {wanted}: run this script with python{wanted}.")
     with tempfile.TemporaryDirectory() as folder:
-        venv.create(folder, with_pip=True)
-        python = str(Path(folder) / "bin" / "python")
-        subprocess.run([python, "-m", "pip", "install", *lock_requirements(data)], check=True)
-        subprocess.run([python, "-m", "pip", "check"], check=True)
-        frozen = subprocess.run(
-            [python, "-m", "pip", "freeze", "--all", "--exclude", "pip"],
-            check=True,
-            capture_output=True,
-            text=True,
-        )
-    return LOCK_HEADER.format(python=data["python"]["lock"]) + frozen.stdout
+        try:
+            venv.create(folder, with_pip=True)
+            python = str(Path(folder) / "bin" / "python")
+            subprocess.run([python, "-m", "pip", "install", *lock_requirements(data)], check=True)
+            subprocess.run([python, "-m", "pip", "check"], check=True)
+            frozen = subprocess.run(
+                [python, "-m", "pip", "freeze", "--all", "--exclude", "pip"],
+                check=True,
+                stdout=subprocess.PIPE,
+                text=True,
+            )
+        except subprocess.CalledProcessError as error:
+            step = " ".join(error.cmd[1:4])
+            raise MlhpcError(
+                f"{step} failed with status {error.returncode}; the lines above say why. Nothing was changed."
+            ) from error
+    return LOCK_HEADER.format(python=wanted) + frozen.stdout
 
 
 def main() -> int:
-    """Run the command line."""
+    """Run the command line; a fault is one sentence, and no file is left half written."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--resolve", action="store_true")
     parser.add_argument("--check", action="store_true")
     options = parser.parse_args()
+    try:
+        with terminate_as_interrupt():
+            return check() if options.check else write(with_lock=options.resolve)
+    except MlhpcError as error:
+        print(f"lock: {error}", file=sys.stderr)
+        return error.exit_status
+    except OSError as error:
+        print(f"lock: {error.filename}: {error.strerror}.", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("lock: interrupted; run it again.", file=sys.stderr)
+        return 128 + signal.SIGINT
+
+
+def check() -> int:
+    """Print where the three files differ and return 1, or say that they agree and return 0."""
+    found = differences(
+        read_packages(), LOCK.read_text(encoding="utf-8"), ENVIRONMENT.read_text(encoding="utf-8")
+    )
+    print("\n".join(found) or "packages.yml, requirements.lock and environment.yml agree.")
+    return 1 if found else 0
+
+
+def write(*, with_lock: bool) -> int:
+    """Write ``environment.yml``, and ``requirements.lock`` before it if asked to; return 0."""
     data = read_packages()
-    if options.check:
-        found = differences(data, LOCK.read_text(encoding="utf-8"), ENVIRONMENT.read_text(encoding="utf-8"))
-        print("\n".join(found) or "packages.yml, requirements.lock and environment.yml agree.")
-        return 1 if found else 0
-    if options.resolve:
-        wanted = data["python"]["lock"]
-        if f"{sys.version_info.major}.{sys.version_info.minor}" != wanted:
-            sys.exit(f"The lock is for Python {wanted}: run this script with python{wanted}.")
-        LOCK.write_text(resolve(data), encoding="utf-8")
-    ENVIRONMENT.write_text(environment_text(data), encoding="utf-8")
+    if with_lock:
+        write_atomically(LOCK, resolve(data))
+    write_atomically(ENVIRONMENT, environment_text(data))
     return 0
 
 

@@ -32,6 +32,14 @@ def is_folder(path: Path) -> bool:
         return False
 
 
+def home_folder() -> Path | None:
+    """Return this account's home folder; None for a number without an account, as containers run under."""
+    try:
+        return Path.home()
+    except RuntimeError:
+        return None
+
+
 def published_records_folder() -> Path:
     """Return ``data/records`` of the checkout: the records that the course shows."""
     return course_root() / "data" / "records"

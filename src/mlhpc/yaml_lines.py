@@ -16,6 +16,8 @@ from mlhpc.errors import MlhpcError
 _SIMPLE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]*")
 """Names that can stand in a place, such as ``clusters.pitzer.partitions.gpu-exp``."""
 
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
 Place = Sequence[str | int]
 """The way from the top of a document to a value: keys and list positions."""
 
@@ -149,11 +151,16 @@ PLAIN_TAGS = frozenset(f"tag:yaml.org,2002:{name}" for name in ("str", "null", "
 
 
 def _check_scalar(node: yaml.ScalarNode, path: Path) -> None:
-    """Refuse a value that YAML names and Python cannot read, with its line.
+    """Refuse a key or a value that YAML names and Python cannot read or write out again, with its line.
 
     Raises:
-        MlhpcError: for a date that does not exist, a number too long to be one, an unknown tag, and so on.
+        MlhpcError: for a date that does not exist, a number too long to be one, an unknown tag, half of a
+            surrogate pair, and so on.
     """
+    if _SURROGATE.search(node.value):
+        raise MlhpcError(
+            f"{path}:{node.start_mark.line + 1}: not valid YAML: \\uD800 to \\uDFFF stand for no character."
+        )
     if node.tag in PLAIN_TAGS:
         return
     try:
@@ -186,6 +193,7 @@ def _lines(
             line = key.start_mark.line + 1
             if not isinstance(key, yaml.ScalarNode):
                 raise MlhpcError(f"{path}:{line}: a key must be a plain word.")
+            _check_scalar(key, path)
             if key.value in first:
                 raise MlhpcError(
                     f"{path}:{line}: {key.value}: line {first[key.value]} has this key already; keep one."

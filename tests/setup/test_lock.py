@@ -1,6 +1,7 @@
 """The list of packages, the lock and the conda environment say the same."""
 
 import importlib.util
+import sys
 from pathlib import Path
 from types import ModuleType
 
@@ -42,6 +43,70 @@ def test_the_cluster_gets_an_xgboost_that_shares_nccl_with_torch(lock: ModuleTyp
     assert not any(line.startswith("xgboost-cpu") for line in pip)
     assert "xgboost-cpu==3.2.0" in lock.LOCK.read_text()
     assert "nvidia-nccl-cu12" not in lock.LOCK.read_text()
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        (None, "lock: Cannot read"),
+        ("packages: [\n", "packages.yml:2: not valid YAML"),
+        ("packages: [{name: torch}]\n", "needs python (lock, cluster) and packages"),
+        ("- 1\n", "needs python (lock, cluster) and packages"),
+    ],
+)
+def test_a_faulty_list_is_one_sentence_and_changes_nothing(
+    lock: ModuleType,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    content: str | None,
+    sentence: str,
+) -> None:
+    packages = tmp_path / "packages.yml"
+    if content is not None:
+        packages.write_text(content)
+    monkeypatch.setattr(lock.read_packages, "__defaults__", (packages,))
+    monkeypatch.setattr(lock, "ENVIRONMENT", tmp_path / "environment.yml")
+    monkeypatch.setattr(sys, "argv", ["lock.py"])
+    assert lock.main() == 1
+    message = capsys.readouterr().err
+    assert sentence in message
+    assert len(message.splitlines()) == 1
+    assert not (tmp_path / "environment.yml").exists()
+
+
+def test_a_lock_that_is_not_there_is_one_sentence(
+    lock: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(lock, "LOCK", tmp_path / "requirements.lock")
+    monkeypatch.setattr(sys, "argv", ["lock.py", "--check"])
+    assert lock.main() == 1
+    assert capsys.readouterr().err == f"lock: {tmp_path}/requirements.lock: No such file or directory.\n"
+
+
+def test_a_step_of_pip_that_fails_is_one_sentence_and_leaves_the_lock(
+    lock: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The environment that the list is installed into is a program that refuses."""
+    import venv
+
+    def create(folder: str, *, with_pip: bool) -> None:
+        (Path(folder) / "bin").mkdir(parents=True)
+        (Path(folder) / "bin" / "python").symlink_to("/bin/false")
+
+    monkeypatch.setattr(venv, "create", create)
+    old = tmp_path / "requirements.lock"
+    old.write_text("the old lock\n")
+    monkeypatch.setattr(lock, "LOCK", old)
+    monkeypatch.setattr(lock, "ENVIRONMENT", tmp_path / "environment.yml")
+    monkeypatch.setattr(sys, "argv", ["lock.py", "--resolve"])
+    data = lock.read_packages()
+    data["python"]["lock"] = ".".join(map(str, sys.version_info[:2]))
+    monkeypatch.setattr(lock, "read_packages", lambda: data)
+    assert lock.main() == 1
+    assert "lock: -m pip install failed with status 1" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["requirements.lock"]
+    assert old.read_text() == "the old lock\n"
 
 
 def test_each_package_has_a_reason(lock: ModuleType) -> None:

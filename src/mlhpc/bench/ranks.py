@@ -25,6 +25,7 @@ ends itself.
 
 import json
 import os
+import socket
 import subprocess
 import sys
 import tempfile
@@ -41,6 +42,8 @@ from mlhpc.interruption import shielded
 GRACE_SECONDS = 20.0
 """How long ranks may take to hand over their results after a request to stop."""
 
+LOOPBACK = "127.0.0.1"
+_CONNECT_SECONDS = 10.0
 _POLL_SECONDS = 0.1
 _Value = TypeVar("_Value")
 Message = dict[str, Any]
@@ -132,9 +135,11 @@ def launch(
         on_message: called here, in order, with each message that rank 0 emits.
 
     Raises:
-        MlhpcError: if a rank fails; the sentence is that rank's own, and all others have been ended.
+        MlhpcError: if this machine cannot be reached over its loopback device, or a rank fails; the sentence
+            is then that rank's own, and all others have been ended.
         KeyboardInterrupt: after Ctrl-C, once the ranks have handed over what they had and have ended.
     """
+    _check_loopback()
     with tempfile.TemporaryDirectory(prefix="mlhpc-ranks-") as name:
         folder = Path(name)
         (folder / "payload.json").write_text(json.dumps(payload), encoding="utf-8")
@@ -158,8 +163,24 @@ def launch(
             raise _fault(folder, process.returncode)
 
 
+def _check_loopback() -> None:
+    """Refuse to start ranks that could not find each other: torchrun would wait for them without a word.
+
+    Raises:
+        MlhpcError: if a connection to an own port does not come about.
+    """
+    try:
+        with socket.create_server((LOOPBACK, 0)) as server:
+            socket.create_connection(server.getsockname(), timeout=_CONNECT_SECONDS).close()
+    except OSError as error:
+        raise MlhpcError(
+            f"Several processes talk over the loopback device, and {LOOPBACK} cannot be reached "
+            f"({error.strerror or error}): bring it up (ip link set lo up), or use one process."
+        ) from error
+
+
 def _torchrun(target: str, folder: Path, processes: int) -> list[str]:
-    launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--local-addr", "127.0.0.1"]
+    launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--local-addr", LOOPBACK]
     options = ["--nproc-per-node", str(processes), "--shutdown-timeout", "5", "--monitor-interval", "0.2"]
     options += ["--log-dir", str(folder / "ranks")]
     return [*launcher, *options, "-m", "mlhpc.bench.rank_process", target, str(folder)]

@@ -168,12 +168,13 @@ def _warn_of_others() -> None:
 
 
 def _check_folder(folder: Path) -> None:
-    """Refuse a folder that cannot be written before minutes are spent on measuring.
+    """Refuse a folder or a file that cannot be written before minutes are spent on measuring.
 
     Raises:
-        MlhpcError: naming the folder.
+        MlhpcError: naming the folder or the file.
     """
     from mlhpc.errors import MlhpcError
+    from mlhpc.records.store import FILE_NAME
 
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -181,8 +182,8 @@ def _check_folder(folder: Path) -> None:
         raise MlhpcError(f"Cannot make the folder for records {folder}: {error.strerror}.") from error
     if not os.access(folder, os.W_OK | os.X_OK):
         raise MlhpcError(f"Cannot write into the folder for records {folder}: choose another with --records.")
-    file = folder / "records.jsonl"
-    if file.exists() and not os.access(file, os.W_OK):
+    file = folder / FILE_NAME
+    if file.exists() and not (file.is_file() and os.access(file, os.W_OK)):
         raise MlhpcError(
-            f"Cannot write to {file}: make it writable, or choose another folder with --records."
+            f"{file} is no file that you may write to: change that, or choose another folder with --records."
         )

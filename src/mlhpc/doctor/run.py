@@ -7,6 +7,7 @@ from mlhpc.doctor.environment import check_python, check_readable
 from mlhpc.doctor.finding import Finding
 from mlhpc.doctor.kernel import check_kernel
 from mlhpc.doctor.places import check_gpu, check_job, check_room
+from mlhpc.paths import home_folder
 from mlhpc.sites.schema import Site
 
 
@@ -18,5 +19,8 @@ def examine(
     yield check_readable(environment, course)
     yield check_kernel()
     yield check_gpu()
-    yield from check_room((Path.home(), course))
+    home = home_folder()
+    if home is None:
+        yield Finding("room", "failed", "This account has no home folder: set HOME to a folder of its own.")
+    yield from check_room((course,) if home is None else (home, course))
     yield check_job(site, cluster, account)

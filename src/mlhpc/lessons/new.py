@@ -4,7 +4,7 @@ from importlib.resources import files as package_files
 from pathlib import Path
 from string import Template
 
-from mlhpc.errors import MlhpcError, UsageError
+from mlhpc.errors import UsageError
 from mlhpc.files import write_atomically
 from mlhpc.lessons.layout import lesson_stems, locate
 
@@ -30,7 +30,7 @@ def new_lesson(stem: str, root: Path | None = None) -> tuple[Path, Path]:
         for path, text in texts.items():
             write_atomically(path, text)
             written.append(path)
-    except MlhpcError:
+    except BaseException:
         # A lesson is both files: half of one would take the number and fail every check.
         for path in written:
             path.unlink(missing_ok=True)

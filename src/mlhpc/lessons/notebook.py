@@ -1,10 +1,12 @@
 """From a notebook's source to a notebook that is the same, byte for byte, whenever the source is the same."""
 
 import hashlib
+import re
 from typing import Any
 
 from mlhpc.errors import MlhpcError
 
+_CELL_START = re.compile(r"#\s*%%")
 KERNELSPEC = {"display_name": "Python 3", "language": "python", "name": "python3"}
 
 # Without the version: it would change the file on each machine. The versions that matter are under `mlhpc`.
@@ -25,10 +27,13 @@ def read_source(text: str, name: str) -> Any:
     but the source.
 
     Raises:
-        MlhpcError: if the source holds no cell.
+        MlhpcError: if the source holds no cell, or the settings of a cell cannot be used.
     """
     import jupytext
 
+    for number, line in enumerate(text.splitlines(), start=1):
+        if _CELL_START.match(line):
+            _check_settings(line, f"{name}:{number}")
     notebook = jupytext.reads(text, fmt="py:percent")
     if not notebook.cells:
         raise MlhpcError(f"{name} holds no cell: cells start with a line '# %%' or '# %% [markdown]'.")
@@ -38,6 +43,25 @@ def read_source(text: str, name: str) -> Any:
     for index, cell in enumerate(notebook.cells):
         cell.id = cell_id(index, cell.cell_type, cell.source)
     return notebook
+
+
+def _check_settings(marker: str, where: str) -> None:
+    """Refuse the line that starts a cell if jupytext trips over its settings, such as tags that are no words.
+
+    Raises:
+        MlhpcError: names the line.
+    """
+    import jupytext
+    from nbformat import ValidationError
+
+    try:
+        jupytext.reads(f"{marker}\n", fmt="py:percent")
+    except (TypeError, AttributeError, ValueError, KeyError, ValidationError) as error:
+        reason = str(error).partition("\n")[0]
+        raise MlhpcError(
+            f"{where}: the settings of this cell cannot be used ({reason}): "
+            'write tags as a list of words, for instance tags=["solution"].'
+        ) from error
 
 
 def cell_id(index: int, kind: str, source: str) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from mlhpc.lessons.notebook import code_cells
+from mlhpc.paths import home_folder
 
 # Folders whose names are private on most machines, and those of this one where they are elsewhere.
 _PRIVATE_FOLDER = re.compile(
@@ -64,12 +65,8 @@ def _private(text: str) -> str | None:
 
 def _own_folders() -> list[str]:
     """Return the folders of this machine that an output must not name."""
-    folders = {
-        str(Path.home()),
-        str(Path.cwd()),
-        tempfile.gettempdir(),
-        str(Path(__file__).resolve().parents[3]),
-    }
+    places = (home_folder(), Path.cwd(), tempfile.gettempdir(), Path(__file__).resolve().parents[3])
+    folders = {str(place) for place in places if place is not None}
     return sorted(folder for folder in folders if folder.count("/") >= 2)
 
 

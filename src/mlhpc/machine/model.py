@@ -8,7 +8,7 @@ SessionKind = Literal["ondemand", "batch", "login", "continuous-integration", "l
 
 
 class _Model(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
 class Cpu(_Model):

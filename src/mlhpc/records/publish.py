@@ -10,6 +10,7 @@ from pathlib import Path
 
 from mlhpc.errors import MlhpcError, UsageError
 from mlhpc.files import append_line
+from mlhpc.paths import home_folder
 from mlhpc.records.identifiers import record_with_id
 from mlhpc.records.schema import Record
 from mlhpc.records.store import encode, read_records
@@ -94,8 +95,9 @@ def _private_names() -> Iterator[tuple[str, str]]:
     """Yield what a name is and the name, for this user and this host; anonymous ones are left out."""
     host = socket.gethostname()
     names = [("host name", host), ("host name", host.partition(".")[0])]
-    with contextlib.suppress(RuntimeError):
-        names.append(("home folder", Path.home().name))
+    home = home_folder()
+    if home is not None:
+        names.append(("home folder", home.name))
     # A container may run under a number without an account: then there is no name to leak.
     with contextlib.suppress(OSError, KeyError):
         names.insert(0, ("user name", getpass.getuser()))
