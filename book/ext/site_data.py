@@ -28,7 +28,7 @@ def shown_sites() -> tuple[Site, ...]:
     """
     only = one_site()
     names = [only] if only else sorted(site_ids(), key=lambda name: (name != FIRST, name))
-    return tuple(load_site(name) for name in names)
+    return tuple(site_named(name) for name in names)
 
 
 def chosen_sites(names: Sequence[str] = ()) -> tuple[Site, ...]:
@@ -47,11 +47,12 @@ def chosen_sites(names: Sequence[str] = ()) -> tuple[Site, ...]:
     return tuple(site for site in shown_sites() if (site.id in names if names else site.id not in ON_REQUEST))
 
 
+@lru_cache
 def site_named(name: str) -> Site:
-    """Return one profile, whether this build shows its page or not.
+    """Return one profile, read once per build, whether the build shows its page or not.
 
     Raises:
         UsageError: if there is none of the name.
         MlhpcError: if it is faulty.
     """
-    return next((site for site in shown_sites() if site.id == name), None) or load_site(name)
+    return load_site(name)

@@ -22,22 +22,13 @@ def not_known_here() -> nodes.inline:
     return nodes.inline("", "not known", classes=["not-known"])
 
 
-def disagreement(found: Fact) -> str:
-    """Return what the sources say in a conflict, empty without one."""
-    if found.conflict is None:
-        return ""
-    said = " or ".join(str(one.value) for one in found.conflict.values)
-    return f"sources disagree: {said}"
-
-
 def fact_nodes(found: Fact) -> list[nodes.Node]:
     """Return a fact as a page shows it: its value, what sources disagree about, or the box."""
-    if found.text is None and found.conflict is None:
-        return [not_known(found.ask)]
-    value = found.text or " or ".join(str(one.value) for one in found.conflict.values)  # type: ignore[union-attr]
-    shown: list[nodes.Node] = [nodes.Text(value)]
-    aside = disagreement(found) if found.text else "sources disagree"
-    return [*shown, parts.small(f" ({aside})")] if found.conflict else shown
+    if found.conflict is None:
+        return [nodes.Text(found.text) if found.text else not_known(found.ask)]
+    if found.text is None:
+        return [nodes.Text(found.conflict.said), parts.small(" (sources disagree)")]
+    return [nodes.Text(found.text), parts.small(f" (sources disagree: {found.conflict.said})")]
 
 
 class SiteRole(CourseRole):

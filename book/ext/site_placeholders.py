@@ -98,9 +98,8 @@ def lookup(name: str, site: Site, cluster: SlurmCluster | CondorPool | Cloud) ->
 def _in_prose(found: Fact) -> str:
     if found.text is None:
         return f"{{not-known}}`{found.ask.replace('`', '')}`"
-    said = [] if found.conflict is None else [str(one.value) for one in found.conflict.values]
     shown = f"`{found.text}`" if "/" in found.text or "$" in found.text else found.text
-    return f"{shown} (sources disagree: {' or '.join(said)})" if said else shown
+    return f"{shown} (sources disagree: {found.conflict.said})" if found.conflict else shown
 
 
 def _in_code(found: Fact, filled: Filled) -> str:

@@ -40,10 +40,10 @@ CATEGORIES: tuple[Column, ...] = (
     ("May be interrupted", "preemptible"),
 )
 FLAVORS: tuple[Column, ...] = (("Flavor", "name"), ("Cores", "cores"), ("Memory", "memory"), ("GPUs", "gpus"))
-QUEUES: Mapping[str, tuple[str, tuple[Column, ...]]] = {
-    "slurm": ("partitions", PARTITIONS),
-    "htcondor": ("categories", CATEGORIES),
-    "cloud": ("flavors", FLAVORS),
+QUEUES: Mapping[str, tuple[Column, ...]] = {
+    "slurm": PARTITIONS,
+    "htcondor": CATEGORIES,
+    "cloud": FLAVORS,
 }
 GPUS: tuple[Column, ...] = (
     ("GPU", "id"),
@@ -140,9 +140,9 @@ def _asks(site: Site, missing: Mapping[str, Sequence[str]]) -> list[nodes.Node]:
 def _queues(site: Site) -> list[nodes.Node]:
     shown: list[nodes.Node] = []
     for cluster in site.clusters:
-        key, columns = QUEUES[cluster.scheduler]
         shown += _titled(cluster.name, site)
-        shown += _facts_table(site, f"clusters.{cluster.id}.{key}", getattr(cluster, key), columns)
+        place = f"clusters.{cluster.id}.{cluster.queue_key}"
+        shown += _facts_table(site, place, cluster.queues, QUEUES[cluster.scheduler])
     return shown
 
 

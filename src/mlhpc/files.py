@@ -8,10 +8,11 @@ from pathlib import Path
 from mlhpc.errors import MlhpcError
 
 
-def write_atomically(path: Path, text: str) -> None:
-    """Write ``text`` to ``path`` (UTF-8) so that a reader sees the old file or the new one, never a part.
+def write_atomically(path: Path, content: str | bytes) -> None:
+    """Write ``content`` to ``path`` so that a reader sees the old file or the new one, never a part.
 
-    The text goes to a temporary file in the same folder, is flushed to disk and renamed over ``path``.
+    Text is written in UTF-8. The content goes to a temporary file in the same folder, is flushed to disk and
+    renamed over ``path``.
 
     Raises:
         MlhpcError: if the folder cannot be written or the disk is full; ``path`` is then as it was.
@@ -20,8 +21,8 @@ def write_atomically(path: Path, text: str) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
-            stream.write(text)
+        with os.fdopen(descriptor, "wb") as stream:
+            stream.write(content.encode() if isinstance(content, str) else content)
             stream.flush()
             os.fsync(stream.fileno())
         Path(temporary).chmod(_mode_for(path))

@@ -1,12 +1,13 @@
 """The teaching pack: one file that holds what a workshop needs, for a room without a network."""
 
-import os
+import io
 import tempfile
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from mlhpc.errors import MlhpcError, UsageError
+from mlhpc.errors import UsageError
+from mlhpc.files import write_atomically
 from mlhpc.lessons import load_lessons
 from mlhpc.lessons.learner import write_learner_copy
 
@@ -36,25 +37,14 @@ def write_pack(course: Path, out: Path, *, force: bool = False) -> Path:
         raise UsageError(f"No site in {site}: build it first (make site, or make site SITE=...).")
     if out.exists() and not force:
         raise UsageError(f"{out} exists already: choose another name, or replace it with --force.")
-    temporary: Path | None = None
-    try:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        descriptor, name = tempfile.mkstemp(dir=out.parent, prefix=f".{out.name}.")
-        temporary = Path(name)
-        with os.fdopen(descriptor, "wb") as stream, zipfile.ZipFile(stream, "w") as archive:
-            for place, data in _entries(course, site):
-                entry = zipfile.ZipInfo(f"ml-on-hpc/{place}", FIXED_DATE)
-                entry.compress_type = zipfile.ZIP_DEFLATED
-                entry.external_attr = 0o644 << 16
-                archive.writestr(entry, data)
-        temporary.chmod(0o644)
-        temporary.replace(out)
-        temporary = None
-    except OSError as error:
-        raise MlhpcError(f"Cannot write {out}: {error.strerror}; nothing was changed.") from error
-    finally:
-        if temporary is not None:
-            temporary.unlink(missing_ok=True)
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w") as archive:
+        for place, data in _entries(course, site):
+            entry = zipfile.ZipInfo(f"ml-on-hpc/{place}", FIXED_DATE)
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            entry.external_attr = 0o644 << 16
+            archive.writestr(entry, data)
+    write_atomically(out, content.getvalue())
     return out
 
 

@@ -11,7 +11,6 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from mlhpc.sites.load import load_site
-from mlhpc.sites.schema import Site
 from mlhpc.storage_plot import PLACES, describe, fate, seen_from
 from tests.site import sample
 
@@ -23,20 +22,21 @@ def only(root: Path, name: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
 
 
-@pytest.fixture(scope="module")
-def osc_alone(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    root = sample.write_course(tmp_path_factory.mktemp("osc"))
-    done = only(root, "osc")
+def built_alone(root: Path, name: str) -> Path:
+    """Return a course that was built for one site."""
+    done = only(sample.write_course(root), name)
     assert done.returncode == 0, done.stderr
     return root
+
+
+@pytest.fixture(scope="module")
+def osc_alone(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return built_alone(tmp_path_factory.mktemp("osc"), "osc")
 
 
 @pytest.fixture(scope="module")
 def generic_alone(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    root = sample.write_course(tmp_path_factory.mktemp("generic"))
-    done = only(root, "generic")
-    assert done.returncode == 0, done.stderr
-    return root
+    return built_alone(tmp_path_factory.mktemp("generic"), "generic")
 
 
 def html(root: Path, page: str) -> str:
@@ -137,18 +137,14 @@ class TestAllSites:
         assert "sbatch job.sh" in text or "sbatch job.sh" in page_source
 
 
-def tiers(name: str) -> Site:
-    return load_site(name)
-
-
 def test_the_picture_says_in_words_what_it_shows() -> None:
-    sagehen = tiers("sagehen")
+    sagehen = load_site("sagehen")
     scratch = next(tier for tier in sagehen.storage if tier.role == "job-local")
     assert dict(zip(PLACES, seen_from(scratch), strict=True)) == {
         "this job": True, "the next job": False, "login node": False, "OnDemand": False,
     }  # fmt: skip
     assert "gone when the job ends" in fate(scratch)
     assert f"{scratch.id} (node-local): seen from this job" in describe(sagehen.storage)
-    generic = tiers("generic").storage
+    generic = load_site("generic").storage
     assert seen_from(generic[0]) == (None,) * len(PLACES)
     assert "quota not known, purge not known, backup not known" in describe(generic)

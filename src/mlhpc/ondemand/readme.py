@@ -29,11 +29,7 @@ def remarks(request: AppRequest) -> tuple[str, ...]:
     """Return a sentence for each fact about the cluster that is not known or that sources disagree about."""
     prefix = f"clusters.{request.cluster.id}."
     sections = tuple(prefix + part for part in ("partitions", "gpus", "ondemand", "account"))
-    found = []
-    for conflict in request.site.conflicts:
-        if conflict.fact.startswith(sections):
-            said = " or ".join(str(one.value) for one in conflict.values)
-            found.append(f"Sources disagree about {conflict.fact}: {said}. To find out: {conflict.ask}.")
+    found = [one.sentence for one in request.site.conflicts if one.fact.startswith(sections)]
     for unknown in request.site.unknown:
         if unknown.what.startswith(sections):
             ask = unknown.ask or request.site.site.support

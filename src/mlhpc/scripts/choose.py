@@ -53,10 +53,10 @@ def choose_gpu(cluster: SlurmCluster | CondorPool, request: JobRequest) -> Gpu |
         UsageError: if the cluster lacks it, or several kinds begin so.
     """
     if request.gpu in (None, ANY_GPU):
-        if request.gpu and not cluster.gpus and _rows_known(cluster):
+        if request.gpu and not cluster.gpus and cluster.queues:
             raise UsageError(f"{cluster.name} has no GPUs: choose another cluster, or leave --gpu out.")
         return None
-    if not cluster.gpus and not _rows_known(cluster):
+    if not cluster.gpus and not cluster.queues:
         raise UsageError(
             f"The GPUs of {cluster.name} are not known: use --gpu any, or add the kind to the profile "
             "(mlhpc site probe lists them)."
@@ -137,10 +137,6 @@ def nearest(word: str, known: Sequence[str]) -> str:
     return f"did you mean {close[0]}?" if close else f"known are {', '.join(known) or 'none'}."
 
 
-def _rows_known(cluster: SlurmCluster | CondorPool) -> bool:
-    return bool(cluster.partitions if isinstance(cluster, SlurmCluster) else cluster.categories)
-
-
 def _matching(gpus: Iterable[Gpu], wanted: str | None) -> list[Gpu]:
     rows = list(gpus)
     exact = [gpu for gpu in rows if gpu.id == wanted]
@@ -180,7 +176,7 @@ def _check_time(
     longest = max(rows, key=lambda row: row.max_time.seconds if isinstance(row.max_time, Duration) else 0)
     others = [
         f"{row.name} allows {row.max_time}"
-        for row in (cluster.partitions if isinstance(cluster, SlurmCluster) else cluster.categories)
+        for row in cluster.queues
         if row not in rows
         and (not isinstance(row.max_time, Duration) or (time and row.max_time >= time))
         and row.max_time is not None

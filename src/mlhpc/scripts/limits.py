@@ -90,5 +90,4 @@ def disagreements(
     used += [f"storage.{tier.id}.path" for tier in site.tiers(cluster.id, "job-local")] if storage else []
     for conflict in site.conflicts:
         if conflict.fact.startswith(tuple(used)):
-            said = " or ".join(str(one.value) for one in conflict.values)
-            yield f"Sources disagree about {conflict.fact}: {said}. To find out: {conflict.ask}."
+            yield conflict.sentence

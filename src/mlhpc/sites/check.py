@@ -1,17 +1,22 @@
 """Faults that only show when the rows of a profile are held against each other."""
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from mlhpc.errors import UsageError
-from mlhpc.sites.clusters import Cloud, Cluster, CondorPool, Gpu, Limits, Partition, SlurmCluster
+from mlhpc.sites.clusters import (
+    Cloud,
+    Cluster,
+    CondorPool,
+    Gpu,
+    Limits,
+    Partition,
+    SlurmCluster,
+    computes_in_bf16,
+)
 from mlhpc.sites.facts import all_sources, locate
 from mlhpc.sites.quantities import Duration
 from mlhpc.sites.schema import Site, Tier
-
-FIRST_BF16 = 8
-"""Major compute capability of the first GPUs whose matrix units compute in bf16 (Ampere)."""
 
 
 @dataclass(frozen=True)
@@ -50,21 +55,13 @@ def _names(site: Site) -> Iterator[Fault]:
     yield from _doubled(("storage",), [one.id for one in site.storage], "id")
     for number, cluster in enumerate(site.clusters):
         yield from _doubled(("clusters", number, "gpus"), [one.id for one in cluster.gpus], "id")
-        if isinstance(cluster, SlurmCluster):
-            names = [one.name for one in cluster.partitions]
-            yield from _doubled(("clusters", number, "partitions"), names, "name")
-        elif isinstance(cluster, CondorPool):
-            names = [one.name for one in cluster.categories]
-            yield from _doubled(("clusters", number, "categories"), names, "name")
-        else:
-            names = [one.name for one in cluster.flavors]
-            yield from _doubled(("clusters", number, "flavors"), names, "name")
+        names = [one.name for one in cluster.queues]
+        yield from _doubled(("clusters", number, cluster.queue_key), names, "name")
 
 
 def _doubled(place: tuple[str | int, ...], names: Sequence[str], key: str) -> Iterator[Fault]:
-    counts = Counter(names)
     for number, name in enumerate(names):
-        if counts[name] > 1 and name in names[:number]:
+        if name in names[:number]:
             yield Fault((*place, number, key), f"{name!r} is there already; rename or remove one")
 
 
@@ -106,8 +103,7 @@ def _defaults(place: tuple[str | int, ...], pool: CondorPool) -> Iterator[Fault]
 def _bf16(place: tuple[str | int, ...], gpu: Gpu) -> Iterator[Fault]:
     if gpu.capability is None or gpu.bf16 is None:
         return
-    able = int(gpu.capability.partition(".")[0]) >= FIRST_BF16
-    if able != gpu.bf16:
+    if computes_in_bf16(gpu.capability) != gpu.bf16:
         yield Fault(
             (*place, "bf16"),
             f"bf16 is {str(gpu.bf16).lower()} and the capability {gpu.capability}, but GPUs have bf16 from "
@@ -138,10 +134,9 @@ def _known_gpus(place: tuple[str | int, ...], named: Iterable[str], known: set[s
 
 def _offered(place: tuple[str | int, ...], cluster: SlurmCluster | Cloud) -> Iterator[Fault]:
     kind = "partition" if isinstance(cluster, SlurmCluster) else "flavor"
-    rows = cluster.partitions if isinstance(cluster, SlurmCluster) else cluster.flavors
-    offered = {gpu for row in rows for gpu in row.gpus}
+    offered = {gpu for row in cluster.queues for gpu in row.gpus}
     for number, gpu in enumerate(cluster.gpus):
-        if rows and gpu.id not in offered:
+        if cluster.queues and gpu.id not in offered:
             yield Fault(
                 (*place, "gpus", number, "id"),
                 f"no {kind} offers the GPU {gpu.id!r}: add it to the gpus of one",

@@ -1,6 +1,6 @@
 """The clusters of a site: Slurm clusters, HTCondor pools and clouds, with their queues and GPUs."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, PlainSerializer, PlainValidator, WithJsonSchema
 
@@ -24,6 +24,14 @@ Count = Annotated[int, Field(ge=0, le=10_000_000)]
 Positive = Annotated[int, Field(ge=1, le=10_000_000)]
 Capability = Annotated[str, Field(pattern=r"^\d{1,2}\.\d$", examples=["8.0", "12.0"])]
 """CUDA compute capability as text: 8.0 as a number would lose nothing today, 12.10 would."""
+
+FIRST_BF16 = 8
+"""Major compute capability of the first GPUs whose matrix units compute in bf16 (Ampere)."""
+
+
+def computes_in_bf16(capability: str) -> bool:
+    """Return whether the matrix units of a GPU with this compute capability compute in bf16."""
+    return int(capability.partition(".")[0]) >= FIRST_BF16
 
 
 class SlurmGpuRequest(Model):
@@ -183,6 +191,8 @@ class Limits(Model):
 
 
 class _Cluster(Model):
+    queue_key: ClassVar[str]
+    """Key of the profile under which ``queues`` stand."""
     id: Identifier
     name: str
     login_host: Annotated[str, Field(pattern=r"^[A-Za-z0-9.-]+$")] | None = None
@@ -197,28 +207,46 @@ class _Cluster(Model):
 class SlurmCluster(_Cluster):
     """A cluster that runs Slurm."""
 
+    queue_key: ClassVar[str] = "partitions"
     scheduler: Literal["slurm"]
     version: str | None = None
     """Slurm's version, for instance ``24.11``: what some outputs depend on."""
     partitions: tuple[Partition, ...] = ()
     gpus: tuple[SlurmGpu, ...] = ()
 
+    @property
+    def queues(self) -> tuple[Partition, ...]:
+        """What a job chooses from: the partitions."""
+        return self.partitions
+
 
 class CondorPool(_Cluster):
     """A pool that runs HTCondor."""
 
+    queue_key: ClassVar[str] = "categories"
     scheduler: Literal["htcondor"]
     version: str | None = None
     categories: tuple[JobCategory, ...] = ()
     gpus: tuple[CondorGpu, ...] = ()
 
+    @property
+    def queues(self) -> tuple[JobCategory, ...]:
+        """What a job chooses from: the classes of jobs."""
+        return self.categories
+
 
 class Cloud(_Cluster):
     """A cloud: instances instead of jobs, so that no job script can be written for it."""
 
+    queue_key: ClassVar[str] = "flavors"
     scheduler: Literal["cloud"]
     flavors: tuple[Flavor, ...] = ()
     gpus: tuple[CloudGpu, ...] = ()
+
+    @property
+    def queues(self) -> tuple[Flavor, ...]:
+        """What one chooses from: the kinds of instances."""
+        return self.flavors
 
 
 Cluster = Annotated[SlurmCluster | CondorPool | Cloud, Field(discriminator="scheduler")]

@@ -1,9 +1,9 @@
 """Profiles as text for a terminal."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from mlhpc.sites.clusters import Cluster, CondorGpu, CondorPool, SlurmCluster, SlurmGpu
+from mlhpc.sites.clusters import Cluster, CondorGpu, SlurmGpu
 from mlhpc.sites.facts import text_of
 from mlhpc.sites.schema import Site, Tier
 from mlhpc.text_table import format_table
@@ -27,6 +27,23 @@ def summary(site: Site) -> dict[str, Any]:
         "not_known": len(site.unknown),
         "confirmed_on": site.site.confirmed_on.isoformat() if site.site.confirmed_on else None,
     }
+
+
+QUEUE_COLUMNS: Mapping[str, Sequence[str]] = {
+    "slurm": (
+        "name",
+        "purpose",
+        "max_time",
+        "nodes",
+        "cores_per_node",
+        "memory_per_node",
+        "gpus",
+        "gpus_per_node",
+    ),
+    "htcondor": ("name", "attribute", "value", "max_time", "default"),
+    "cloud": ("name", "cores", "memory", "gpus"),
+}
+"""What is shown of the rows that a job chooses from, by the cluster's scheduler."""
 
 
 def overview(sites: Sequence[Site]) -> str:
@@ -85,24 +102,7 @@ def _cluster(cluster: Cluster) -> Iterator[str]:
     }
     yield "  " + "; ".join(f"{name}: {_shown(value)}" for name, value in facts.items())
     yield from _portal(cluster)
-    if isinstance(cluster, SlurmCluster):
-        columns = (
-            "name",
-            "purpose",
-            "max_time",
-            "nodes",
-            "cores_per_node",
-            "memory_per_node",
-            "gpus",
-            "gpus_per_node",
-        )
-        yield from _rows("partitions", columns, cluster.partitions)
-    elif isinstance(cluster, CondorPool):
-        yield from _rows(
-            "categories", ("name", "attribute", "value", "max_time", "default"), cluster.categories
-        )
-    else:
-        yield from _rows("flavors", ("name", "cores", "memory", "gpus"), cluster.flavors)
+    yield from _rows(cluster.queue_key, QUEUE_COLUMNS[cluster.scheduler], cluster.queues)
     yield from _rows(
         "gpus", ("id", "model", "memory", "capability", "bf16", "count", ASKED_FOR), cluster.gpus
     )

@@ -139,6 +139,16 @@ class Conflict(Model):
     ask: str
     """Whom to ask, or the command that tells."""
 
+    @property
+    def said(self) -> str:
+        """All values, as a phrase."""
+        return " or ".join(str(one.value) for one in self.values)
+
+    @property
+    def sentence(self) -> str:
+        """What a user should know of it."""
+        return f"Sources disagree about {self.fact}: {self.said}. To find out: {self.ask}."
+
 
 class SaidValue(Model):
     """One of the values in a conflict."""

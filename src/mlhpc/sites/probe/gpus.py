@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from mlhpc.sites.clusters import computes_in_bf16
 from mlhpc.sites.probe.commands import Commands
 from mlhpc.sites.probe.slurm_text import gpus_of
 
@@ -22,7 +23,7 @@ def describe_gpus(commands: Commands, cluster: Row, environment: Mapping[str, st
         return ()
     name, memory, capability = seen.pop()
     row |= {"model": name, "reported_memory": f"{memory} MiB", "capability": capability}
-    row["bf16"] = int(capability.partition(".")[0]) >= 8
+    row["bf16"] = computes_in_bf16(capability)
     return (f"clusters.{cluster['id']}.gpus.{row['id']}.memory",)
 
 
